@@ -1,0 +1,125 @@
+"""The quantity of a finding: a stated figure, a stated range, samples, or unknown with its reason."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from gamekit.ranges import Range
+from gamekit.statistics import mean_interval
+
+RangeKind = Literal["observed", "rounded", "confidence"]
+# 82 and 2.0 stay int and float as written: the difference is the step they were rounded to.
+Number = Annotated[int, Field(strict=True)] | Annotated[float, Field(allow_inf_nan=False, strict=True)]
+
+
+class Quantity(BaseModel):
+    """One of: ``value`` · ``low`` and ``high`` with ``range`` · ``samples`` · ``unknown``. Unit always.
+
+    ``value`` may come with ``low``, ``high`` and ``range`` when somebody stated an interval around it,
+    and with ``n`` when the samples themselves were not kept.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    unit: str = Field(min_length=1, description="Unit of every number here; '1' for a plain ratio or count.")
+    value: Number | None = Field(default=None, description="The figure, as it was stated.")
+    low: Number | None = Field(default=None, description="Lower end of the stated range.")
+    high: Number | None = Field(default=None, description="Upper end of the stated range.")
+    range: RangeKind | None = Field(
+        default=None,
+        description="What low and high are: observed spread, ends of a rounding, or a confidence interval (95 %).",
+    )
+    samples: list[Number] | None = Field(
+        default=None, min_length=1, description="One number a replicate, in the order they were taken."
+    )
+    n: Annotated[int, Field(ge=1, strict=True)] | None = Field(
+        default=None, description="How many samples are behind a figure whose samples were not kept."
+    )
+    rounded_to: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = Field(
+        default=None,
+        description="Step the figure was rounded to (0.1 for '2.0'); without it, the last digit written.",
+    )
+    unknown: str | None = Field(
+        default=None, min_length=1, description="Why nobody knows the figure. Never a guess in its place."
+    )
+
+    @model_validator(mode="after")
+    def _one_form(self) -> Quantity:
+        stated = self.value is not None or self.low is not None or self.high is not None
+        forms = sum((stated, self.samples is not None, self.unknown is not None))
+        if forms != 1:
+            raise ValueError(
+                "give one of: value, low and high with range, samples, or unknown with its reason"
+            )
+        if (self.low is None) != (self.high is None) or (self.low is None) != (self.range is None):
+            raise ValueError("low, high and range (observed, rounded or confidence) go together")
+        if self.low is not None and self.high is not None:
+            middle = self.value if self.value is not None else (self.low + self.high) / 2
+            if not self.low <= middle <= self.high:
+                raise ValueError("low <= value <= high does not hold")
+        if not stated and self.rounded_to is not None:
+            raise ValueError("rounded_to describes a stated figure; samples are not rounded")
+        if self.n is not None and not stated:
+            raise ValueError("n describes a stated figure; samples count themselves")
+        return self
+
+    @property
+    def is_known(self) -> bool:
+        """Whether there is a figure at all."""
+        return self.unknown is None
+
+    @property
+    def count(self) -> int | None:
+        """Number of samples behind the figure; None when nobody said."""
+        return len(self.samples) if self.samples is not None else self.n
+
+    @property
+    def interval(self) -> RangeKind | None:
+        """What ``stated()`` spans: a stated range's kind, confidence for two or more samples, or None."""
+        if self.samples is not None:
+            return "confidence" if len(self.samples) > 1 else None
+        return self.range
+
+    def stated(self) -> Range:
+        """The figure over its stated range, or its samples' mean with the 95 % interval of the mean.
+
+        A figure without a range, and a single sample, are exact here: an interval that nobody gave
+        is not invented. Raises ``ValueError`` for an unknown quantity.
+        """
+        if self.samples is not None:
+            return mean_interval(self.samples)
+        if self.low is not None and self.high is not None:
+            middle = self.value if self.value is not None else (self.low + self.high) / 2
+            return Range(self.low, middle, self.high)
+        if self.value is not None:
+            return Range.exact(self.value)
+        raise ValueError(f"unknown: {self.unknown}")
+
+    def with_rounding(self) -> Range:
+        """``stated()`` widened by half the step it was rounded to, each end by its own.
+
+        Samples, confidence intervals and ranges that are a rounding already stay as they are.
+        """
+        stated = self.stated()
+        if self.samples is not None or self.range in ("rounded", "confidence"):
+            return stated
+        low = self.low if self.low is not None else self.value
+        high = self.high if self.high is not None else self.value
+        assert low is not None and high is not None  # noqa: S101 - stated() raised otherwise
+        low_step = self.rounded_to or rounding_step(low)
+        high_step = self.rounded_to or rounding_step(high)
+        return Range(stated.low - low_step / 2, stated.mid, stated.high + high_step / 2)
+
+
+def rounding_step(value: int | float) -> float:
+    """The step of the last digit ``value`` was written with: 1 for 82, 0.1 for 2.0, 0.01 for 2.46.
+
+    A float keeps one trailing zero and no more: a figure stated as 3.10 carries ``rounded_to: 0.01``.
+    """
+    if isinstance(value, int):
+        return 1.0
+    mantissa, _, exponent = repr(value).partition("e")
+    digits = len(mantissa.partition(".")[2])
+    return float(10.0 ** (int(exponent or 0) - digits))
