@@ -1,4 +1,4 @@
-"""The kinds of failure, each a class that knows its exit code, where it happened and how to mend it.
+"""The kinds of failure: each a class that knows its exit code, its place and how to mend it.
 
 Nothing else in gamekit prints an error or picks an exit code: code raises one of these, and
 ``gamekit.commands`` turns it into one line on stderr (``file:line: finding id: what; how to mend``)
@@ -89,7 +89,7 @@ class TemplateFault(KnowledgeError):
 
 
 class KnowledgeErrors(KnowledgeError):
-    """Several faults of one knowledge base, told together; ``problems`` holds them in file order."""
+    """Several faults of one knowledge base, told together; ``problems`` is in file order."""
 
     def __init__(self, problems: Sequence[GamekitError]) -> None:
         self.problems = list(problems)
@@ -99,6 +99,7 @@ class KnowledgeErrors(KnowledgeError):
         return "\n".join(str(problem) for problem in self.problems)
 
     def as_dict(self) -> dict[str, Any]:
+        """All problems, each as its own object."""
         return {
             "error": "KnowledgeErrors",
             "exit_code": self.exit_code,

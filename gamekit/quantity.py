@@ -1,4 +1,4 @@
-"""The quantity of a finding: a stated figure, a stated range, samples, or unknown with its reason."""
+"""The quantity of a finding: a stated figure or range, samples, or unknown with its reason."""
 
 from __future__ import annotations
 
@@ -11,38 +11,47 @@ from gamekit.statistics import mean_interval
 
 RangeKind = Literal["observed", "rounded", "confidence"]
 # 82 and 2.0 stay int and float as written: the difference is the step they were rounded to.
-Number = Annotated[int, Field(strict=True)] | Annotated[float, Field(allow_inf_nan=False, strict=True)]
+Number = (
+    Annotated[int, Field(strict=True)] | Annotated[float, Field(allow_inf_nan=False, strict=True)]
+)
 
 
 class Quantity(BaseModel):
-    """One of: ``value`` · ``low`` and ``high`` with ``range`` · ``samples`` · ``unknown``. Unit always.
+    """One of ``value``, ``low`` and ``high`` with ``range``, ``samples``, ``unknown``; unit always.
 
-    ``value`` may come with ``low``, ``high`` and ``range`` when somebody stated an interval around it,
-    and with ``n`` when the samples themselves were not kept.
+    ``value`` may come with ``low``, ``high`` and ``range`` when somebody stated an interval around
+    it, and with ``n`` when the samples themselves were not kept.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    unit: str = Field(min_length=1, description="Unit of every number here; '1' for a plain ratio or count.")
+    unit: str = Field(
+        min_length=1, description="Unit of every number here; '1' for a plain ratio or count."
+    )
     value: Number | None = Field(default=None, description="The figure, as it was stated.")
     low: Number | None = Field(default=None, description="Lower end of the stated range.")
     high: Number | None = Field(default=None, description="Upper end of the stated range.")
     range: RangeKind | None = Field(
         default=None,
-        description="What low and high are: observed spread, ends of a rounding, or a confidence interval (95 %).",
+        description="What low and high are: observed spread, ends of a rounding, or a 95 % interval.",
     )
     samples: list[Number] | None = Field(
-        default=None, min_length=1, description="One number a replicate, in the order they were taken."
+        default=None,
+        min_length=1,
+        description="One number a replicate, in the order they were taken.",
     )
     n: Annotated[int, Field(ge=1, strict=True)] | None = Field(
-        default=None, description="How many samples are behind a figure whose samples were not kept."
+        default=None,
+        description="How many samples are behind a figure whose samples were not kept.",
     )
     rounded_to: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = Field(
         default=None,
-        description="Step the figure was rounded to (0.1 for '2.0'); without it, the last digit written.",
+        description="Step the figure was rounded to; without it, that of the last digit.",
     )
     unknown: str | None = Field(
-        default=None, min_length=1, description="Why nobody knows the figure. Never a guess in its place."
+        default=None,
+        min_length=1,
+        description="Why nobody knows the figure. Never a guess in its place.",
     )
 
     @model_validator(mode="after")
@@ -77,13 +86,13 @@ class Quantity(BaseModel):
 
     @property
     def interval(self) -> RangeKind | None:
-        """What ``stated()`` spans: a stated range's kind, confidence for two or more samples, or None."""
+        """What ``stated()`` spans: the stated range's kind, or confidence for two samples or more."""
         if self.samples is not None:
             return "confidence" if len(self.samples) > 1 else None
         return self.range
 
     def stated(self) -> Range:
-        """The figure over its stated range, or its samples' mean with the 95 % interval of the mean.
+        """The figure over its stated range, or its samples' mean with the mean's 95 % interval.
 
         A figure without a range, and a single sample, are exact here: an interval that nobody gave
         is not invented. Raises ``ValueError`` for an unknown quantity.
@@ -107,7 +116,8 @@ class Quantity(BaseModel):
             return stated
         low = self.low if self.low is not None else self.value
         high = self.high if self.high is not None else self.value
-        assert low is not None and high is not None  # noqa: S101 - stated() raised otherwise
+        if low is None or high is None:  # stated() raised already
+            return stated
         low_step = self.rounded_to or rounding_step(low)
         high_step = self.rounded_to or rounding_step(high)
         return Range(stated.low - low_step / 2, stated.mid, stated.high + high_step / 2)
@@ -116,7 +126,8 @@ class Quantity(BaseModel):
 def rounding_step(value: int | float) -> float:
     """The step of the last digit ``value`` was written with: 1 for 82, 0.1 for 2.0, 0.01 for 2.46.
 
-    A float keeps one trailing zero and no more: a figure stated as 3.10 carries ``rounded_to: 0.01``.
+    A float keeps one trailing zero and no more: what was stated as 3.10 carries
+    ``rounded_to: 0.01``.
     """
     if isinstance(value, int):
         return 1.0

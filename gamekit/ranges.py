@@ -19,7 +19,9 @@ class Range:
 
     def __post_init__(self) -> None:
         if not all(map(math.isfinite, (self.low, self.mid, self.high))):
-            raise ValueError(f"a range needs finite numbers, got {self.low}, {self.mid}, {self.high}")
+            raise ValueError(
+                f"a range needs finite numbers, got {self.low}, {self.mid}, {self.high}"
+            )
         if not self.low <= self.mid <= self.high:
             raise ValueError(f"{self.low} <= {self.mid} <= {self.high} does not hold")
 

@@ -1,0 +1,86 @@
+"""The record of one execution of a benchmark, as a run file holds it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field, JsonValue, StringConstraints, model_validator
+
+from gamekit.findings.base import FindingId, Line, Strict, Text
+from gamekit.findings.subject import Environment, Subject
+
+Scalar = str | int | float | bool | None
+
+
+def _real_time(text: str) -> str:
+    try:
+        datetime.fromisoformat(text.removesuffix("Z") + "+00:00")
+    except ValueError as error:
+        raise ValueError(f"{text!r} is no UTC time: {error}") from None
+    return text
+
+
+UtcTime = Annotated[
+    str,
+    StringConstraints(strict=True, pattern=r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,6})?Z$"),
+    AfterValidator(_real_time),
+]
+
+
+class Engine(Strict):
+    """The engine as it described itself; ``stand_in`` marks ``gamekit simulate``."""
+
+    name: Line | None = None
+    version: Line | None = None
+    stand_in: bool
+    description: dict[str, JsonValue] = Field(
+        default_factory=dict, description="Resolved arguments and facts that the engine told."
+    )
+
+
+class Case(Strict):
+    """One configuration that a run measured (a sweep has several), with its raw samples."""
+
+    parameters: dict[Line, Scalar] = Field(default_factory=dict)
+    subject: Subject = Field(default_factory=Subject)
+    samples: dict[Line, list[Scalar]] = Field(
+        default_factory=dict, description="Columns of equal length, one row a replicate."
+    )
+    facts: dict[Line, JsonValue] = Field(
+        default_factory=dict, description="What was seen besides samples."
+    )
+    warnings: list[Line] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _columns_are_a_table(self) -> Case:
+        lengths = {name: len(column) for name, column in self.samples.items()}
+        if len(set(lengths.values())) > 1:
+            raise ValueError(f"sample columns differ in length: {lengths}")
+        return self
+
+
+class Run(Strict):
+    """Command, parameters, environment, raw samples and outcome of one execution."""
+
+    id: FindingId
+    benchmark: Line
+    command: list[str]
+    gamekit_version: Line
+    started: UtcTime
+    finished: UtcTime
+    outcome: Literal["done", "failed", "interrupted"]
+    reason: Text | None = Field(default=None, description="Why a run failed or was interrupted.")
+    engine: Engine | None = Field(default=None, description="Absent for what needs no engine.")
+    environment: Environment
+    state_before: dict[str, JsonValue] = Field(default_factory=dict)
+    state_after: dict[str, JsonValue] = Field(default_factory=dict)
+    cases: list[Case] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _reason_for_failure(self) -> Run:
+        if (self.outcome == "done") != (self.reason is None):
+            raise ValueError("a run that is not done gives its reason, and a done one has none")
+        if self.finished < self.started:
+            raise ValueError("finished lies before started")
+        return self

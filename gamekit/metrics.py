@@ -1,0 +1,35 @@
+"""The metrics gamekit knows: their unit, and whether more is better."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric's name in findings, its one unit, what is better, and the words for a reader."""
+
+    name: str
+    unit: str
+    better: Literal["higher", "lower"]
+    title: str
+
+
+# Field terms keep their standard meaning. Decode rate leaves the prefill out; end-to-end rate does
+# not, and the two never share a name.
+METRICS: dict[str, Metric] = {
+    metric.name: metric
+    for metric in (
+        Metric("accept_length", "tok/cycle", "higher", "accept length"),
+        Metric("conditional_accuracy", "1", "higher", "conditional accuracy per draft step"),
+        Metric("cycle_time", "ms", "lower", "time of one speculation cycle"),
+        Metric("decode_rate", "tok/s", "higher", "decode rate"),
+        Metric("end_to_end_rate", "tok/s", "higher", "tokens per second, prefill included"),
+        Metric("time_per_output_token", "ms", "lower", "time per output token"),
+        Metric("ttft", "ms", "lower", "time to first token"),
+        Metric("verify_time", "ms", "lower", "time of one verify forward"),
+        Metric("client_time_per_chunk", "us", "lower", "time the client adds to a streamed chunk"),
+        Metric("speedup", "1", "higher", "rate relative to no speculation"),
+    )
+}
