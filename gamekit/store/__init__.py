@@ -1,0 +1,1 @@
+"""The knowledge base on disk: its root, loading it, and appending to it."""

@@ -1,0 +1,67 @@
+"""The root of a knowledge base: where ``gamekit.yaml`` lies, and what it says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, StringConstraints
+
+from gamekit.errors import UsageFault
+from gamekit.findings.base import FindingId, Line, Strict
+from gamekit.store.validate import validated
+from gamekit.strict_yaml import read_yaml
+
+CONFIG_FILE = "gamekit.yaml"
+FINDINGS_FOLDER = "findings"
+MEASURED_FOLDER = "findings/measured"
+
+
+class ModelRoles(Strict):
+    """The findings that play a part in the speculation model; each may be a series or a record."""
+
+    baseline: FindingId
+    speculative_rate: FindingId
+    cycle_time: FindingId
+    accept_length: FindingId
+
+
+class Budgets(Strict):
+    """Size budgets of the plan in bytes; one that is exceeded is reported, not enforced."""
+
+    total: Annotated[int, Field(gt=0)] = 30_000
+    sections: dict[Line, Annotated[int, Field(gt=0)]] = Field(default_factory=dict)
+
+
+class Config(Strict):
+    """``gamekit.yaml``: what the documents are called and which findings lead them."""
+
+    schema_version: Literal[1] = Field(alias="schema")
+    title: Line
+    plan: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*\.md$")] = Field(
+        description="File name of the plan, at the root."
+    )
+    goal: FindingId | None = Field(default=None, description="The decision that states the goal.")
+    key_numbers: list[FindingId] = Field(default_factory=list)
+    model: ModelRoles | None = None
+    budgets: Budgets = Field(default_factory=Budgets)
+
+
+def find_root(start: Path) -> Path:
+    """The nearest folder at or above ``start`` that holds ``gamekit.yaml``.
+
+    Raises ``UsageFault`` when there is none.
+    """
+    here = start.resolve()
+    for folder in (here, *here.parents):
+        if (folder / CONFIG_FILE).is_file():
+            return folder
+    raise UsageFault(
+        f"no knowledge base here: neither this folder nor one above it has a {CONFIG_FILE}",
+        mend="go to one, or begin one with: gamekit init DIR",
+    )
+
+
+def read_config(root: Path) -> Config:
+    """Read and check ``gamekit.yaml``. Raises ``YamlError`` or ``FindingError`` with its line."""
+    return validated(Config, read_yaml(root / CONFIG_FILE), CONFIG_FILE)
