@@ -1,0 +1,90 @@
+# `make plan` and `make test` work on a fresh machine that has Python 3.11 to 3.13, make and a
+# package index; they create .venv here and install nothing outside it. Another interpreter:
+# make plan PYTHON=python3.12
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PLAN := eagle-k2finetune-game-plan.md
+
+# MkDocs-Material announces a successor of MkDocs on every start.
+export NO_MKDOCS_2_WARNING := 1
+
+.PHONY: plan test lint format types check site zensical clean
+.DEFAULT_GOAL := plan
+.DELETE_ON_ERROR:
+# Two pips at work in one environment disturb each other.
+.NOTPARALLEL:
+
+# --- What people ask for -------------------------------------------------------------------------
+
+# Measure what can be measured here, derive the documents, build the site.
+plan: $(VENV)/.site
+	@touch $(VENV)/.plan-began
+	$(BIN)/gamekit bench --append
+	$(BIN)/gamekit render
+	OFFLINE=true $(BIN)/mkdocs build --strict --quiet
+	@echo "plan: $(PLAN); new findings:" \
+	  $$(find findings/measured -name '*.yaml' -newer $(VENV)/.plan-began | sort) \
+	  "; site: site/index.html"
+
+test: $(VENV)/.test
+	$(BIN)/pytest
+
+lint: $(VENV)/.lint
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+format: $(VENV)/.lint
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+types: $(VENV)/.lint $(VENV)/.test
+	$(BIN)/mypy
+
+# Are the findings right, and the committed documents what they say?
+check: $(VENV)/.site
+	$(BIN)/gamekit check
+	$(BIN)/gamekit render --check
+
+site: $(VENV)/.site
+	$(BIN)/gamekit render
+	OFFLINE=true $(BIN)/mkdocs build --strict --quiet
+	@echo "site: site/index.html"
+
+# The site must also build with Zensical, the successor of MkDocs by the authors of Material.
+zensical: $(VENV)/.zensical
+	$(BIN)/gamekit render
+	$(VENV)/zensical/bin/zensical build --clean
+
+clean:
+	rm -rf $(VENV) site build dist
+
+# --- Environments, made again when pyproject.toml changes ----------------------------------------
+
+$(VENV)/.python:
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' || \
+	  { echo "gamekit needs Python 3.11 to 3.13; name one: make plan PYTHON=python3.12" >&2; exit 2; }
+	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || \
+	  { echo "$(PYTHON) cannot make environments; on Debian: apt-get install python3-venv" >&2; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'  # reads dependency groups
+	@touch $@
+
+$(VENV)/.site: pyproject.toml $(VENV)/.python
+	$(BIN)/python -m pip install --quiet --editable '.[site]'
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.site
+	$(BIN)/python -m pip install --quiet --group test
+	@touch $@
+
+$(VENV)/.lint: $(VENV)/.site
+	$(BIN)/python -m pip install --quiet --group lint
+	@touch $@
+
+$(VENV)/.zensical: pyproject.toml $(VENV)/.site
+	$(PYTHON) -m venv $(VENV)/zensical
+	$(VENV)/zensical/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
+	$(VENV)/zensical/bin/python -m pip install --quiet --group zensical
+	@touch $@
