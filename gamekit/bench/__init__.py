@@ -1,0 +1,1 @@
+"""Benchmarks: reading streamed answers, the client, the stand-in engine and what runs them."""

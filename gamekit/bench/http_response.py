@@ -1,0 +1,71 @@
+"""One HTTP/1.1 response, parsed from socket reads that each carry their time."""
+
+from __future__ import annotations
+
+import httptools
+
+
+class HttpResponse:
+    """Collects one response; a recorded stream and the live client go through the same parser.
+
+    ``feed(at, data)`` takes one socket read; ``at`` is any clock the caller likes and is kept
+    beside the body bytes that the read brought. ``pieces`` holds (at, body bytes) with headers and
+    chunk framing taken off, ``fault`` what was not HTTP. Interim (1xx) responses are skipped.
+    """
+
+    def __init__(self) -> None:
+        self.status = 0
+        self.headers: dict[str, str] = {}
+        self.pieces: list[tuple[float, bytes]] = []
+        self.complete = False
+        self.keep_alive = False
+        self.fault: str | None = None
+        self._at: float = 0.0
+        self._parser = httptools.HttpResponseParser(self)
+
+    def feed(self, at: float, data: bytes) -> None:
+        """Take one read. What follows the end of the response is a fault of the server."""
+        if self.complete or self.fault is not None:
+            self.keep_alive = False
+            return
+        self._at = at
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserError as error:
+            if not self.complete:
+                self.fault = f"not an HTTP response: {error}"
+            self.keep_alive = False
+
+    def feed_end(self) -> None:
+        """The connection has ended: a body without a length is complete by that."""
+        unframed = "content-length" not in self.headers and (
+            "chunked" not in self.headers.get("transfer-encoding", "").lower()
+        )
+        if self.status >= 200 and unframed and self.fault is None:
+            self.complete = True
+
+    def body(self) -> bytes:
+        """The whole body so far."""
+        return b"".join(piece for _, piece in self.pieces)
+
+    # What follows are the callbacks of httptools.
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """One header field; a repeated name keeps its last value."""
+        self.headers[name.decode("latin-1").lower()] = value.decode("latin-1")
+
+    def on_headers_complete(self) -> None:
+        """The status line and all headers are there."""
+        self.status = self._parser.get_status_code()
+        if self.status < 200:
+            self.headers = {}
+
+    def on_body(self, body: bytes) -> None:
+        """Body bytes of the read at hand."""
+        self.pieces.append((self._at, body))
+
+    def on_message_complete(self) -> None:
+        """The response ended as its framing says."""
+        if self.status >= 200:
+            self.complete = True
+            self.keep_alive = self._parser.should_keep_alive()

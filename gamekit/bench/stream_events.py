@@ -1,0 +1,135 @@
+"""One JSON event of a stream, in sglang's or OpenAI's dialect, as the same few facts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from gamekit.bench.streams import CountSource, SpeculationCounters
+
+Carries = Literal["nothing", "reasoning", "answer"]
+
+
+@dataclass(frozen=True)
+class StreamEvent:
+    """What one event says; None is not told. ``completion_tokens`` is cumulative."""
+
+    carries: Carries = "nothing"
+    completion_tokens: int | None = None
+    count_source: CountSource = "unknown"
+    prompt_tokens: int | None = None
+    cached_tokens: int | None = None
+    finish_reason: str | None = None
+    finish_message: str | None = None
+    speculation: SpeculationCounters | None = None
+    retractions: int | None = None
+    error: str | None = None
+
+
+def read_event(payload: dict[str, Any], tokens_so_far: int | None) -> StreamEvent:
+    """Read one event's JSON object; ``tokens_so_far`` is the last cumulative count that was told.
+
+    The dialect is told by the object itself: ``choices`` or ``usage`` are OpenAI's, ``meta_info``
+    or ``text`` sglang's ``/generate``. Anything of another type than the dialect has it is not
+    told.
+    """
+    error = payload.get("error")
+    if error is not None or payload.get("object") == "error":
+        return StreamEvent(error=_error_text(payload if error is None else error))
+    if "choices" in payload or "usage" in payload:
+        return _openai_event(payload)
+    return _generate_event(payload, tokens_so_far)
+
+
+def _error_text(error: Any) -> str:
+    if isinstance(error, dict):
+        message = error.get("message")
+        kind = error.get("type") or error.get("code")
+        if isinstance(message, str):
+            return f"{kind}: {message}" if kind else message
+    return str(error)
+
+
+def _openai_event(payload: dict[str, Any]) -> StreamEvent:
+    carries: Carries = "nothing"
+    finish_reason = None
+    choices = payload.get("choices")
+    for choice in choices if isinstance(choices, list) else ():
+        if not isinstance(choice, dict):
+            continue
+        # Chat has a delta, completions the text itself.
+        delta = choice.get("delta")
+        part = delta if isinstance(delta, dict) else choice
+        # A delta that only names the role, or whose content is null or "", is not a token.
+        if part.get("content") or part.get("text") or part.get("tool_calls"):
+            carries = "answer"
+        elif carries == "nothing" and (part.get("reasoning_content") or part.get("reasoning")):
+            carries = "reasoning"
+        finish_reason = _text(choice.get("finish_reason")) or finish_reason
+    usage = payload.get("usage")
+    if not isinstance(usage, dict):
+        return StreamEvent(carries=carries, finish_reason=finish_reason)
+    details = usage.get("prompt_tokens_details")
+    total = count(usage.get("completion_tokens"))
+    return StreamEvent(
+        carries=carries,
+        completion_tokens=total,
+        count_source="unknown" if total is None else "usage",
+        prompt_tokens=count(usage.get("prompt_tokens")),
+        cached_tokens=count(details.get("cached_tokens")) if isinstance(details, dict) else None,
+        finish_reason=finish_reason,
+    )
+
+
+def _generate_event(payload: dict[str, Any], tokens_so_far: int | None) -> StreamEvent:
+    meta = payload.get("meta_info")
+    meta = meta if isinstance(meta, dict) else {}
+    total = count(meta.get("completion_tokens"))
+    if total is None:
+        new = bool(payload.get("text") or payload.get("output_ids"))
+    else:
+        # The count is cumulative whether the text is (the default) or not (incremental output), and
+        # it grows too when a token gives no text yet.
+        new = total > (tokens_so_far or 0)
+    finish = meta.get("finish_reason")
+    finish = finish if isinstance(finish, dict) else {"type": finish}
+    return StreamEvent(
+        carries="answer" if new else "nothing",
+        completion_tokens=total,
+        count_source="unknown" if total is None else "meta_info",
+        prompt_tokens=count(meta.get("prompt_tokens")),
+        cached_tokens=count(meta.get("cached_tokens")),
+        finish_reason=_text(finish.get("type")),
+        finish_message=_text(finish.get("message")),
+        speculation=_speculation(meta),
+        retractions=count(meta.get("num_retractions")),
+    )
+
+
+def _speculation(meta: dict[str, Any]) -> SpeculationCounters | None:
+    verify_count = count(meta.get("spec_verify_ct"))
+    if not verify_count:
+        return None
+
+    # sglang 0.5.15 tells each under two names; 0.5.23 keeps the first of each pair.
+    def told(*names: str) -> int | None:
+        return next((n for n in (count(meta.get(name)) for name in names) if n is not None), None)
+
+    histogram = meta.get("spec_correct_drafts_histogram", meta.get("spec_accept_histogram"))
+    counts = [count(n) for n in histogram] if isinstance(histogram, list) else []
+    known = tuple(n for n in counts if n is not None)
+    return SpeculationCounters(
+        verify_count=verify_count,
+        correct_drafts=told("spec_num_correct_drafts", "spec_accepted_drafts"),
+        proposed_drafts=told("spec_num_proposed_drafts", "spec_proposed_drafts"),
+        histogram=known if known and len(known) == len(counts) else None,
+    )
+
+
+def count(value: Any) -> int | None:
+    """``value`` where it is a count: an int that is not negative. Anything else is not told."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None

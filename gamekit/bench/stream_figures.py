@@ -1,0 +1,187 @@
+"""The figures of one streamed answer: pure functions of its record."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from gamekit.bench.streams import SpeculationCounters, StreamRecord
+
+FirstChunkSource = Literal["told", "counted", "assumed"]
+
+
+@dataclass(frozen=True)
+class StreamFigures:
+    """What one stream measured; None is not known or does not exist.
+
+    ``decode_rate`` (tok/s, first token to last) and ``end_to_end_rate`` (tok/s, request to last
+    token) are different figures. ``warnings`` says in words what a reader of the figures must know.
+    """
+
+    ttft_ms: float | None
+    first_answer_ms: float | None
+    time_per_output_token_ms: float | None
+    decode_rate: float | None
+    end_to_end_rate: float | None
+    peak_rate: float | None
+    accept_length: float | None
+    cycle_ms: float | None
+    completion_tokens: int | None
+    first_chunk_tokens: int | None
+    first_chunk_source: FirstChunkSource | None
+    warnings: tuple[str, ...]
+
+
+def stream_figures(record: StreamRecord) -> StreamFigures:
+    """All figures of a stream that succeeded.
+
+    Raises ``ValueError`` for a failed one: its tokens do not count.
+    """
+    if record.failure is not None:
+        raise ValueError(f"a failed stream has no figures ({record.failure})")
+    first = first_chunk_tokens(record)
+    rate = decode_rate(record)
+    return StreamFigures(
+        ttft_ms=record.first_token_ms,
+        first_answer_ms=record.first_answer_ms,
+        time_per_output_token_ms=None if rate is None else 1000 / rate,
+        decode_rate=rate,
+        end_to_end_rate=end_to_end_rate(record),
+        peak_rate=peak_rate(record),
+        accept_length=accept_length(record.speculation),
+        cycle_ms=cycle_ms(record),
+        completion_tokens=record.completion_tokens,
+        first_chunk_tokens=None if first is None else first[0],
+        first_chunk_source=None if first is None else first[1],
+        warnings=tuple(warnings(record)),
+    )
+
+
+def first_chunk_tokens(record: StreamRecord) -> tuple[int, FirstChunkSource] | None:
+    """How many tokens the first chunk brought, and how that is known; None without a token count.
+
+    *told*: the engine's cumulative count came with the chunk. *counted*: there are as many chunks
+    as tokens, so each brought one. *assumed*: 1, because the first chunk is what prefill sampled; a
+    chunk that held more makes the decode rate too high by (its tokens - 1)/(n - its tokens).
+    """
+    if not record.chunks or record.completion_tokens is None:
+        return None
+    told = record.chunks[0].total
+    if told is not None:
+        return told, "told"
+    return 1, "counted" if len(record.chunks) == record.completion_tokens else "assumed"
+
+
+def decode_rate(record: StreamRecord) -> float | None:
+    """(n - tokens of the first chunk)/(time of the last chunk - time of the first chunk), tok/s.
+
+    n is the engine's count at the last chunk where it is told there, otherwise its count of the
+    whole answer. None without a count, or with a single moment at which tokens came.
+    """
+    first = first_chunk_tokens(record)
+    span = _span_ms(record)
+    if first is None or span is None or record.completion_tokens is None:
+        return None
+    told = record.chunks[-1].total
+    decoded = (record.completion_tokens if told is None else told) - first[0]
+    return 1000 * decoded / span if decoded > 0 else None
+
+
+def end_to_end_rate(record: StreamRecord) -> float | None:
+    """n/(time of the last chunk since the request), tok/s: waiting and prefill included."""
+    if not record.completion_tokens or not record.last_token_ms:
+        return None
+    return 1000 * record.completion_tokens / record.last_token_ms
+
+
+def peak_rate(record: StreamRecord, window_ms: float = 1000.0) -> float | None:
+    """The decode rate of the busiest window, tok/s; None unless the tokens of each chunk are told.
+
+    The time from first to last chunk is divided into floor(span/window_ms) equal windows, at least
+    one. As they cover it evenly, the busiest is never below the average decode rate.
+    """
+    span = _span_ms(record)
+    told = _tokens_of_chunks(record)
+    if span is None or told is None:
+        return None
+    start = record.chunks[0].at_ms
+    windows = max(1, int(span // window_ms))
+    width = span / windows
+    tokens = [0] * windows
+    for chunk, n in zip(record.chunks[1:], told[1:], strict=True):
+        # A chunk at a window's end belongs to it; the first chunk opens the first window.
+        index = math.ceil((chunk.at_ms - start) / width) - 1
+        tokens[min(max(index, 0), windows - 1)] += n
+    return 1000 * max(tokens) / width if any(tokens) else None
+
+
+def accept_length(counters: SpeculationCounters | None) -> float | None:
+    """1 + correct drafts/verifies: tokens a cycle, bonus token in, prefill's token out.
+
+    Where only the histogram is told, correct drafts are its sum of index times count. None where
+    the engine tells neither: the ratio of tokens to verifies that engines print has the prefill
+    token in.
+    """
+    if counters is None:
+        return None
+    correct = counters.correct_drafts
+    if correct is None and counters.histogram is not None:
+        correct = sum(drafts * times for drafts, times in enumerate(counters.histogram))
+    return None if correct is None else 1 + correct / counters.verify_count
+
+
+def cycle_ms(record: StreamRecord) -> float | None:
+    """(time of the last chunk - time of the first)/verifies, in ms: one draft-and-verify cycle."""
+    span = _span_ms(record)
+    if record.speculation is None or span is None:
+        return None
+    return span / record.speculation.verify_count
+
+
+def warnings(record: StreamRecord) -> list[str]:
+    """What a reader of the figures must know, one sentence each."""
+    said = []
+    tokens, asked = record.completion_tokens, record.requested_tokens
+    if tokens is None:
+        said.append(
+            f"the engine told no token count ({len(record.chunks)} chunks came): no rate is known"
+        )
+    elif asked is not None and tokens < asked:
+        said.append(f"finished early: {tokens} of {asked} tokens ({record.finish_reason})")
+    first = first_chunk_tokens(record)
+    if first is not None and first[1] == "assumed":
+        said.append("the tokens of the first chunk are not told: 1 is assumed")
+    if _stop_token_may_be_silent(record):
+        said.append("the stop token may have come without a chunk: the rate may be one token high")
+    if record.cached_tokens:
+        of = "" if record.prompt_tokens is None else f" of {record.prompt_tokens}"
+        said.append(f"{record.cached_tokens}{of} prompt tokens came from the prefix cache")
+    if record.retractions:
+        said.append(f"the engine retracted the request {record.retractions} times")
+    return said
+
+
+def _stop_token_may_be_silent(record: StreamRecord) -> bool:
+    return (
+        record.finish_reason == "stop"
+        and record.count_source == "usage"
+        and bool(record.chunks)
+        and record.chunks[-1].total is None
+    )
+
+
+def _tokens_of_chunks(record: StreamRecord) -> list[int] | None:
+    """Tokens chunk by chunk, where they are told or there are as many chunks as tokens."""
+    told = [chunk.tokens for chunk in record.chunks if chunk.tokens is not None]
+    if len(told) == len(record.chunks):
+        return told
+    return [1] * len(record.chunks) if record.completion_tokens == len(record.chunks) else None
+
+
+def _span_ms(record: StreamRecord) -> float | None:
+    """Time from the first chunk to the last, or None where there is none."""
+    if record.first_token_ms is None or record.last_token_ms is None:
+        return None
+    span = record.last_token_ms - record.first_token_ms
+    return span if span > 0 else None
