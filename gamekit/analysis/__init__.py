@@ -1,0 +1,1 @@
+"""Conclusions from the knowledge: verdicts on claims, the order of approaches, gates, history."""

@@ -1,0 +1,105 @@
+"""What another current figure would change: the conclusions under both figures of a shift."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gamekit.analysis import claims, gates
+from gamekit.analysis.claims import ClaimResult
+from gamekit.analysis.gates import GateResult
+from gamekit.formula import Known, Result
+from gamekit.knowledge import NOTHING_INSTEAD, Instead, Knowledge
+
+
+@dataclass(frozen=True)
+class ClaimChange:
+    """A claim under two sets of current figures.
+
+    ``verdict_changes`` and ``side_changes`` (of zero: faster becomes slower) mark those that turn;
+    the rest only comes to another figure.
+    """
+
+    before: ClaimResult
+    after: ClaimResult
+    verdict_changes: bool
+    side_changes: bool
+
+
+@dataclass(frozen=True)
+class GateChange:
+    """A gate whose outcome turns."""
+
+    before: GateResult
+    after: GateResult
+
+
+@dataclass(frozen=True)
+class Conclusions:
+    """What differs: every claim that comes to something else, and every gate that turns."""
+
+    claims: tuple[ClaimChange, ...]
+    gates: tuple[GateChange, ...]
+
+    @property
+    def turned(self) -> tuple[ClaimChange, ...]:
+        """The claims whose verdict or side changes."""
+        return tuple(item for item in self.claims if item.verdict_changes or item.side_changes)
+
+
+def under_both(knowledge: Knowledge, series: str) -> Conclusions:
+    """What a shift of ``series`` changes, from the figure before it to the current one.
+
+    Nothing when the series has not shifted.
+    """
+    shift = knowledge.series(series).shifted
+    if shift is None:
+        return Conclusions((), ())
+    return between(knowledge, series, {series: shift.before.id}, NOTHING_INSTEAD)
+
+
+def between(knowledge: Knowledge, series: str, before: Instead, after: Instead) -> Conclusions:
+    """What differs between two choices of current figures that differ in ``series`` alone."""
+    claims_changed: list[ClaimChange] = []
+    gates_changed: list[GateChange] = []
+    for dependent in knowledge.dependents(series):
+        if not dependent.computed:
+            continue
+        name = dependent.record.id
+        if dependent.record.finding.kind == "claim":
+            change = _claim(
+                claims.evaluate(knowledge, name, before), claims.evaluate(knowledge, name, after)
+            )
+            claims_changed += [change] if change is not None else []
+        elif dependent.record.finding.kind == "approach":
+            pairs = zip(
+                gates.evaluate(knowledge, name, before),
+                gates.evaluate(knowledge, name, after),
+                strict=True,
+            )
+            gates_changed += (
+                GateChange(old, new) for old, new in pairs if old.outcome != new.outcome
+            )
+    return Conclusions(tuple(claims_changed), tuple(gates_changed))
+
+
+def _claim(before: ClaimResult, after: ClaimResult) -> ClaimChange | None:
+    if (before.verdict, _figure(before.computed)) == (after.verdict, _figure(after.computed)):
+        return None
+    return ClaimChange(
+        before,
+        after,
+        verdict_changes=before.verdict != after.verdict,
+        side_changes=_side(before.computed) != _side(after.computed),
+    )
+
+
+def _figure(result: Result) -> object:
+    # Not the result itself: its leaves name the members, which always differ.
+    return result.range if isinstance(result, Known) else result
+
+
+def _side(result: Result) -> int | None:
+    """-1 below zero, 1 above, 0 on both sides of it; None without a figure."""
+    if not isinstance(result, Known):
+        return None
+    return (result.range.low > 0) - (result.range.high < 0)

@@ -1,0 +1,65 @@
+"""The history of conclusions: the findings replayed in their order, the oldest first."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gamekit.analysis.conclusions import Conclusions, between
+from gamekit.knowledge import Knowledge
+from gamekit.store.load import Record
+
+
+@dataclass(frozen=True)
+class Step:
+    """A moment at which a series came to another current figure.
+
+    ``cause`` is the measurement or review that changed it; ``conclusions`` is what changed with it,
+    under the figures that all series had then.
+    """
+
+    cause: Record
+    series: Record
+    before: Record | None
+    after: Record | None
+    conclusions: Conclusions
+
+
+def replay(knowledge: Knowledge) -> Iterator[Step]:
+    """The steps by which today's figures came about, the oldest first.
+
+    Each finding is taken with its place in the order; what judges a member takes effect at its own
+    place. Reviews of reviews take effect from the start: only what still stands is replayed.
+    """
+    then: dict[str, str | None] = {record.id: None for record in knowledge.of_kind("series")}
+    for cause, series in _events(knowledge):
+        before = then[series]
+        after = knowledge.current_at(series, cause.id)
+        if after == before:
+            continue
+        earlier = dict(then)
+        then[series] = after
+        yield Step(
+            cause,
+            knowledge.record(series),
+            None if before is None else knowledge.record(before),
+            None if after is None else knowledge.record(after),
+            between(knowledge, series, earlier, dict(then)),
+        )
+
+
+def _events(knowledge: Knowledge) -> list[tuple[Record, str]]:
+    """Members and what judges them, each with the series it may move, the oldest first."""
+    series_of: dict[str, set[str]] = defaultdict(set)
+    records: dict[str, Record] = {}
+    for series in knowledge.of_kind("series"):
+        for member in knowledge.series(series.id).members:
+            for cause in (member, *knowledge.judges(member.id)):
+                records[cause.id] = cause
+                series_of[cause.id].add(series.id)
+    return [
+        (cause, series)
+        for cause in knowledge.oldest_first(records.values())
+        for series in sorted(series_of[cause.id])
+    ]

@@ -1,0 +1,217 @@
+"""The figure of a measurement, a series or a claim, over stated ranges and with all roundings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from gamekit.errors import FormulaError, UsageFault
+from gamekit.findings import Claim, Measurement, Series
+from gamekit.formula import (
+    Impossible,
+    Known,
+    Resolved,
+    Result,
+    Unknown,
+    UnknownResult,
+    Verdict,
+    evaluate,
+    judge,
+    parse,
+)
+from gamekit.knowledge.formulas import Formulas, placed
+from gamekit.knowledge.grades import Grades
+from gamekit.knowledge.references import Path
+from gamekit.knowledge.series import SeriesViews
+from gamekit.quantity import Quantity, RangeKind
+from gamekit.ranges import Range
+from gamekit.store.load import Record
+
+Instead = Mapping[str, str | None]
+NOTHING_INSTEAD: Instead = MappingProxyType({})
+RangeOf = Callable[[Quantity], Range]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """What a finding comes to, in ``unit``.
+
+    ``stated`` is over the ranges that were stated or measured, ``rounded`` with the roundings of
+    all figures besides. ``record`` is the measurement that it is, None for a claim; ``interval`` is
+    what the range of ``stated`` is, None where it has none or rests on several kinds.
+    """
+
+    id: str
+    unit: str
+    stated: Result
+    rounded: Result
+    record: Record | None
+    n: int | None
+    interval: RangeKind | None
+
+    @property
+    def known(self) -> Range | None:
+        """The range of ``stated``, None when it is unknown or impossible."""
+        return self.stated.range if isinstance(self.stated, Known) else None
+
+    @property
+    def why_not(self) -> str | None:
+        """Why there is no figure, None when there is one."""
+        return None if isinstance(self.stated, Known) else self.stated.reason
+
+
+class Figures:
+    """Figures by id. Leaves go by record id, so that a series and its current member are one."""
+
+    def __init__(
+        self,
+        records: Mapping[str, Record],
+        formulas: Formulas,
+        grades: Grades,
+        series: SeriesViews,
+    ) -> None:
+        self._records = records
+        self._formulas = formulas
+        self._grades = grades
+        self._series = series
+        self._figures: dict[str, Figure] = {}
+
+    def of(self, record: Record, instead: Instead = NOTHING_INSTEAD) -> Figure:
+        """The figure of ``record``.
+
+        ``instead`` gives, by series, another member to count as current, or None for no figure.
+        Raises ``FormulaError`` for a finding that has no figure.
+        """
+        if instead:
+            return self._figure(record, instead)
+        if record.id not in self._figures:
+            self._figures[record.id] = self._figure(record, instead)
+        return self._figures[record.id]
+
+    def _figure(self, record: Record, instead: Instead) -> Figure:
+        finding = record.finding
+        if isinstance(finding, Measurement):
+            stated = self._leaf(record, Quantity.stated)
+            rounded = self._leaf(record, Quantity.with_rounding)
+            known = isinstance(stated, Known)
+            return Figure(
+                record.id,
+                finding.value.unit,
+                stated,
+                rounded,
+                record,
+                finding.value.count if known else None,
+                finding.value.interval if known else None,
+            )
+        if isinstance(finding, Series):
+            current = self._current(record.id, instead)
+            if isinstance(current, Unknown):
+                nothing = UnknownResult(current.reason, (record.id,))
+                return Figure(record.id, finding.unit, nothing, nothing, None, None, None)
+            figure = self.of(current)
+            return Figure(
+                record.id,
+                figure.unit,
+                figure.stated,
+                figure.rounded,
+                current,
+                figure.n,
+                figure.interval,
+            )
+        if isinstance(finding, Claim):
+            stated, rounded = self.computed(record, ("formula",), instead)
+            interval = self._common_interval(stated)
+            return Figure(record.id, finding.unit, stated, rounded, None, None, interval)
+        raise FormulaError(
+            f"{record.id} is a {finding.kind} and has no figure",
+            mend="name a measurement, a series or a claim",
+        )
+
+    def computed(
+        self, record: Record, path: Path, instead: Instead = NOTHING_INSTEAD
+    ) -> tuple[Result, Result]:
+        """What the formula of ``record`` at ``path`` comes to, over stated ranges and rounded.
+
+        Raises ``FormulaError`` with its place when it grows out of bounds.
+        """
+        formula = self._formulas.get(record.id, *path)
+        try:
+            return (
+                evaluate(formula, self._resolver(Quantity.stated, instead)),
+                evaluate(formula, self._resolver(Quantity.with_rounding, instead)),
+            )
+        except FormulaError as error:
+            raise placed(error, record, path) from None
+
+    def judged(
+        self, record: Record, path: Path, instead: Instead = NOTHING_INSTEAD
+    ) -> tuple[Verdict | UnknownResult | Impossible, Verdict | UnknownResult | Impossible]:
+        """Whether the comparison of ``record`` at ``path`` holds; otherwise as ``computed``."""
+        formula = self._formulas.get(record.id, *path)
+        try:
+            return (
+                judge(formula, self._resolver(Quantity.stated, instead)),
+                judge(formula, self._resolver(Quantity.with_rounding, instead)),
+            )
+        except FormulaError as error:
+            raise placed(error, record, path) from None
+
+    def _leaf(self, record: Record, range_of: RangeOf) -> Result:
+        found = self._measured(record, range_of)
+        if isinstance(found, Unknown):
+            return UnknownResult(found.reason, (record.id,))
+        return Known(found, (record.id,))
+
+    def _measured(self, record: Record, range_of: RangeOf) -> Range | Unknown:
+        finding = record.finding
+        assert isinstance(finding, Measurement)  # noqa: S101 - callers looked
+        if finding.value.unknown is not None:
+            return Unknown(finding.value.unknown)
+        grade = self._grades.of(record)
+        if grade is not None and grade.name == "failed":
+            return Unknown(str(grade))
+        return range_of(finding.value)
+
+    def _current(self, series: str, instead: Instead) -> Record | Unknown:
+        if series in instead:
+            member = instead[series]
+            if member is None:
+                return Unknown(f"series {series} has no figure yet")
+            if member not in self._records:
+                raise UsageFault(f"there is no finding {member}")
+            return self._records[member]
+        view = self._series.view(series)
+        if view.current is not None:
+            return view.current
+        if not view.members:
+            return Unknown("nothing has been measured or reported yet")
+        newest = view.members[-1]
+        finding = newest.finding
+        if isinstance(finding, Measurement) and finding.value.unknown is not None:
+            return Unknown(finding.value.unknown)
+        return Unknown(
+            "none of its members counts as its figure (inadequate, simulated or refuted)"
+        )
+
+    def _resolver(self, range_of: RangeOf, instead: Instead) -> Callable[[str], Resolved]:
+        def resolve(name: str) -> Resolved:
+            record = self._records[name]
+            if isinstance(record.finding, Measurement):
+                return self._measured(record, range_of)
+            if isinstance(record.finding, Series):
+                current = self._current(name, instead)
+                return current if isinstance(current, Unknown) else parse(f"[{current.id}]")
+            return self._formulas.get(name, "formula")
+
+        return resolve
+
+    def _common_interval(self, result: Result) -> RangeKind | None:
+        if not isinstance(result, Known) or result.range.is_exact:
+            return None
+        kinds = {
+            finding.value.interval
+            for leaf in result.leaves
+            if isinstance(finding := self._records[leaf].finding, Measurement)
+        } - {None}
+        return kinds.pop() if len(kinds) == 1 else None

@@ -1,0 +1,127 @@
+"""The grade of a measurement, derived from its source, its samples and the flaws of its run."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from gamekit.findings import Measurement, Publication, Run, RunSource, Subject
+from gamekit.statistics import relative_half_width
+from gamekit.store.load import Record
+
+GradeName = Literal["adequate", "reported", "published", "simulated", "inadequate", "failed"]
+
+ENOUGH_SAMPLES = 5
+WIDEST_HALF = 0.10
+
+
+@dataclass(frozen=True)
+class Grade:
+    """A grade, and where it is not a good one, why."""
+
+    name: GradeName
+    why: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.name}: {'; '.join(self.why)}" if self.why else self.name
+
+
+class Grades:
+    """Grades by the rule: adequate are samples that give an interval, of a known engine.
+
+    That is n >= 5 within one server start, a half-width of at most 10 % of the figure, the engine
+    identified where there is one, the accept length known where speculation is on, and no flaw
+    that the benchmark saw itself.
+    """
+
+    def __init__(self, records: Mapping[str, Record], runs: Mapping[str, Run]) -> None:
+        self._records = records
+        self._runs = runs
+        self._grades: dict[str, Grade] = {}
+
+    def of(self, record: Record) -> Grade | None:
+        """The grade of a measurement; None for every other kind."""
+        finding = record.finding
+        if not isinstance(finding, Measurement):
+            return None
+        if record.id not in self._grades:
+            self._grades[record.id] = self._graded(finding)
+        return self._grades[record.id]
+
+    def _graded(self, finding: Measurement) -> Grade:
+        if isinstance(finding.source, Publication):
+            return Grade("published", ("of a subject of others",))
+        if not isinstance(finding.source, RunSource):
+            return Grade("reported")
+        run = self._runs[finding.source.run]
+        failure = _failure(finding, run)
+        if run.engine is not None and run.engine.stand_in:
+            return Grade("simulated", ("measured on the stand-in engine", *failure))
+        if failure:
+            return Grade("failed", failure)
+        why = (*_too_few(finding), *self._unidentified(finding, run), *finding.flaws)
+        return Grade("inadequate", why) if why else Grade("adequate")
+
+    def _unidentified(self, finding: Measurement, run: Run) -> Iterator[str]:
+        if run.engine is not None:
+            if not (run.engine.name or run.environment.engine):
+                yield "the engine is not identified"
+            elif not (run.engine.version or run.environment.engine_version):
+                yield "the version of the engine is unknown"
+        if _speculates(finding.subject) and not self._accept_length_known(finding, run):
+            yield "speculation is on and the accept length is unknown"
+
+    def _accept_length_known(self, finding: Measurement, run: Run) -> bool:
+        if finding.subject.imposed_accept_length is not None:
+            return True
+        return finding.subject in self._with_accept_length.get(run.id, ())
+
+    @cached_property
+    def _with_accept_length(self) -> dict[str, list[Subject]]:
+        """By run, the subjects whose accept length it measured."""
+        subjects: dict[str, list[Subject]] = defaultdict(list)
+        for record in self._records.values():
+            finding = record.finding
+            if (
+                isinstance(finding, Measurement)
+                and isinstance(finding.source, RunSource)
+                and finding.metric == "accept_length"
+                and finding.value.is_known
+            ):
+                subjects[finding.source.run].append(finding.subject)
+        return subjects
+
+
+def _failure(finding: Measurement, run: Run) -> tuple[str, ...]:
+    if run.outcome != "done":
+        return (
+            f"the run {'failed' if run.outcome == 'failed' else 'was interrupted'}: {run.reason}",
+        )
+    if finding.value.unknown is not None:
+        return (finding.value.unknown,)
+    return ()
+
+
+def _too_few(finding: Measurement) -> Iterator[str]:
+    value = finding.value
+    if value.count is None:
+        yield "the number of samples is unknown"
+    elif value.count < ENOUGH_SAMPLES:
+        yield f"n = {value.count} of {ENOUGH_SAMPLES}"
+    if value.interval in (None, "rounded"):
+        if value.count is None or value.count >= ENOUGH_SAMPLES:
+            yield "no interval"
+        return
+    half = relative_half_width(value.stated())
+    if half > WIDEST_HALF:
+        yield f"the interval is ±{half:.0%} wide, more than ±{WIDEST_HALF:.0%}"
+
+
+def _speculates(subject: Subject) -> bool:
+    # Steps or a drafter say so as well where nobody named the algorithm.
+    if subject.speculation is not None:
+        return subject.speculation != "none"
+    return bool(subject.steps) or subject.drafter not in (None, "none")

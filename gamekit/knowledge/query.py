@@ -1,0 +1,112 @@
+"""Finding findings: by text, kind, status, metric and subject."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import NoReturn
+
+from gamekit.errors import UsageFault
+from gamekit.findings import KINDS, Measurement, Series, Subject, texts_of
+from gamekit.knowledge.standing import STANDINGS, STATES, Standings
+from gamekit.store.load import Record
+
+
+class Search:
+    """The findings of one knowledge base, made ready to be searched."""
+
+    def __init__(self, records: Mapping[str, Record], standings: Standings) -> None:
+        self._records = records
+        self._standings = standings
+
+    def find(
+        self,
+        text: str = "",
+        *,
+        kind: str | None = None,
+        status: str | None = None,
+        metric: str | None = None,
+        subject: Mapping[str, str] | None = None,
+    ) -> list[Record]:
+        """The records that meet all that is asked, the best match of ``text`` first.
+
+        Every word of ``text`` must occur in the id, the title, a text or the subject, in either
+        case. ``subject`` compares fields of a measurement's subject or of what a series matches; an
+        unknown field matches nothing. Raises ``UsageFault`` for a kind, status or subject field
+        that does not exist.
+        """
+        if kind is not None and kind not in KINDS:
+            _no_such("kind", kind, KINDS)
+        if status is not None and status not in (*STANDINGS, *STATES):
+            _no_such("status", status, (*STANDINGS, *STATES))
+        for field in subject or ():
+            if field not in Subject.model_fields:
+                _no_such("subject field", field, Subject.model_fields)
+        words = text.casefold().split()
+        found = [
+            record
+            for record in self._records.values()
+            if (kind is None or record.finding.kind == kind)
+            and (metric is None or _metric(record) == metric)
+            and _has_subject(record, subject or {})
+            and all(word in self._texts[record.id] for word in words)
+            and (status is None or status in self._standings.of(record).statuses)
+        ]
+        return sorted(found, key=lambda record: -self._rank(record, words))
+
+    @cached_property
+    def _texts(self) -> dict[str, str]:
+        """All text of each finding, as it is searched."""
+        return {
+            record.id: "\n".join(_words_of(record)).casefold() for record in self._records.values()
+        }
+
+    def _rank(self, record: Record, words: Iterable[str]) -> int:
+        head = f"{record.id} {record.finding.title}".casefold()
+        return sum(8 if word == record.id else 4 if word in head else 1 for word in words)
+
+
+def subject_of(record: Record) -> Subject | None:
+    """The subject of a measurement, or what a series matches; None for other kinds."""
+    if isinstance(record.finding, Measurement):
+        return record.finding.subject
+    return record.finding.match if isinstance(record.finding, Series) else None
+
+
+def _words_of(record: Record) -> list[str]:
+    texts = texts_of(record.finding.model_dump())
+    subject = subject_of(record)
+    if subject is not None:
+        texts += [f"{field}={value}" for field, value in subject.known().items()]
+    return texts
+
+
+def _metric(record: Record) -> str | None:
+    finding = record.finding
+    return finding.metric if isinstance(finding, Measurement | Series) else None
+
+
+def _has_subject(record: Record, wanted: Mapping[str, str]) -> bool:
+    if not wanted:
+        return True
+    subject = subject_of(record)
+    known = subject.known() if subject is not None else {}
+    return all(field in known and _same(known[field], wanted[field]) for field in wanted)
+
+
+def _same(known: str | float, wanted: str) -> bool:
+    if isinstance(known, str):
+        return known.casefold() == wanted.casefold()
+    try:
+        return float(wanted) == known
+    except ValueError:
+        return False
+
+
+def _no_such(what: str, name: str, names: Iterable[str]) -> NoReturn:
+    close = difflib.get_close_matches(name, names, n=1)
+    raise UsageFault(
+        f"there is no {what} {name}",
+        mend=f"did you mean {close[0]}?" if close else f"one of: {', '.join(names)}",
+    )
