@@ -23,6 +23,9 @@ METRICS: dict[str, Metric] = {
     for metric in (
         Metric("accept_length", "tok/cycle", "higher", "accept length"),
         Metric("conditional_accuracy", "1", "higher", "conditional accuracy per draft step"),
+        # Of the cycles, those that accept this many drafts or more: falls from step to step, and is
+        # not the conditional accuracy.
+        Metric("cumulative_acceptance", "1", "higher", "cumulative acceptance at a draft step"),
         Metric("cycle_time", "ms", "lower", "time of one speculation cycle"),
         Metric("decode_rate", "tok/s", "higher", "decode rate"),
         Metric("end_to_end_rate", "tok/s", "higher", "tokens per second, prefill included"),

@@ -16,7 +16,10 @@ class Setting(Finding):
 
     kind: Literal["setting"]
     component: Line = Field(description="What reads it, such as NCCL.")
-    variables: dict[Line, Line | Unknown] | Unknown = Field(description="Names and values as set.")
+    # Unknown goes first: {unknown: reason} would also do as a variable of that name.
+    variables: Unknown | dict[Line, Line | Unknown] = Field(
+        description="Names and values as set.", union_mode="left_to_right"
+    )
     candidates: dict[Line, Text] = Field(
         default_factory=dict, description="Variables worth trying, and their range."
     )
