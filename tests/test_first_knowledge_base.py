@@ -397,6 +397,17 @@ CLAIMS: dict[str, tuple[str, tuple[float, float, float]]] = {
         (two_step_accuracy(2.46), two_step_accuracy(2.475), two_step_accuracy(2.49)),
     ),
     "accuracy-for-break-even-three-steps-verify-only": ("computed", (68.08, 68.48, 68.88)),
+    # 0.7390 + 0.7390² + 0.7390³ = 1.689, and so on
+    "accuracy-for-break-even-three-steps": ("computed", (73.90, 75.37, 76.86)),
+    # 1 + 0.8527 + 0.8527² = 2.580, and so on, with the accuracies of aq-accuracy-stated
+    "transfer-at-best": ("computed", (2.580, 2.662, 2.743)),
+    # the cycle is the calibrated one with 11 ms less, 30 - 19
+    "rate-at-early-verify": (
+        "computed",
+        (2000 / (2000 / 59 - 11), 2000 / (2000 / 60 - 11), 2000 / (2000 / 61 - 11)),
+    ),
+    "longest-cycle-published-chat": ("computed", (2687 / 83, 2687 / 82.5, 2687 / 82)),
+    "longest-cycle-published-math": ("computed", (3342 / 83, 3342 / 82.5, 3342 / 82)),
 }
 
 
