@@ -196,11 +196,18 @@ class StreamClient:
         try:
             return await Connection.open(self.address, self.timeouts.connect_s, self._tls)
         except OSError as error:
-            why = error.strerror or str(error) or f"no answer in {self.timeouts.connect_s:g} s"
             raise BenchmarkFailed(
-                f"{self.address.url} does not answer: {why}",
+                f"{self.address.url} does not answer: {self._why(error)}",
                 mend="start the engine or give its address with --url",
             ) from error
+
+    def _why(self, error: OSError) -> str:
+        if isinstance(error, TimeoutError):
+            return f"no connection within {self.timeouts.connect_s:g} s"
+        # asyncio puts its own words before the system's, where there is an error number at all.
+        if isinstance(error, ConnectionError) and error.errno is not None:
+            return os.strerror(error.errno)
+        return str(error)
 
     def _message(self, method: str, route: str, body: bytes) -> bytes:
         lines = [
