@@ -8,7 +8,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from gamekit.errors import FindingError, GamekitError, KnowledgeErrors, ReferenceFault
-from gamekit.findings import KINDS, SCHEMA_VERSION, Environment, Finding, Measurement, Run
+from gamekit.findings import (
+    KINDS,
+    SCHEMA_VERSION,
+    Environment,
+    Finding,
+    Measurement,
+    Run,
+    Series,
+)
 from gamekit.findings.base import Line, Strict, Text
 from gamekit.store.root import FINDINGS_FOLDER, Config, read_config
 from gamekit.store.validate import validated
@@ -111,7 +119,7 @@ def load(root: Path) -> Base:
             runs[topic.run.id] = topic.run
         for record in found:
             first = records.setdefault(record.id, record)
-            if first is not record:
+            if first is not record and not _one_series(first.finding, record):
                 problems.append(_twice(first, record))
     if config is None or problems:
         raise KnowledgeErrors(problems)
@@ -131,11 +139,19 @@ def findings_files(root: Path) -> list[Path]:
 
 
 def _read_file(path: Path, file: str) -> tuple[Topic, list[Record]]:
-    document = read_yaml(path, file)
+    return read_findings(read_yaml(path, file), file)
+
+
+def read_findings(document: Document, file: str) -> tuple[Topic, list[Record]]:
+    """The topic and the records of one findings file, ``file`` being its path below the root.
+
+    Raises ``FindingError``, or ``KnowledgeErrors`` when several things are wrong with it.
+    """
     _check_shape(document, file)
     data = document.data
+    path = Path(file)
     head = {key: data[key] for key in ("title", "about", "run") if key in data}
-    parts = Document(head, document.file, document.lines, document.text, document.raw)
+    parts = Document(head, document.file, document.lines, document.raw, document.text)
     checked = validated(_Head, parts, file)
     topic = Topic(file, checked.title or path.stem.replace("_", " "), checked.about, checked.run)
     if checked.run is not None and checked.run.id != path.stem:
@@ -225,6 +241,18 @@ def _read_finding(
         )
     finding = validated(KINDS[kind], document, file, path, name)
     return Record(finding, topic, line, lines)
+
+
+def _one_series(first: Finding, second: Record) -> bool:
+    """Whether two runs (at once, or on two branches) began the very same series: it is one."""
+    again = second.finding
+    return (
+        second.run is not None
+        and isinstance(first, Series)
+        and isinstance(again, Series)
+        and (first.metric, first.unit, first.better, first.match)
+        == (again.metric, again.unit, again.better, again.match)
+    )
 
 
 def _twice(first: Record, second: Record) -> ReferenceFault:
