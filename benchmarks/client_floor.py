@@ -1,0 +1,56 @@
+"""What this client, on this machine, adds to the time of every streamed chunk."""
+
+from collections.abc import Iterator
+
+from gamekit.bench.context import Context
+from gamekit.bench.floor import measure_floor, percentile
+from gamekit.bench.module import Benchmark, Measures, Parameter, Sample
+
+
+def run(context: Context) -> Iterator[Sample]:
+    """Stream from a scripted server of this machine; one sample a repetition."""
+    context.tell(concurrency=context["concurrency"])
+    for number in range(context["repeats"]):
+        context.progress(f"client_floor: repetition {number + 1} of {context['repeats']}")
+        floor = measure_floor(context["concurrency"], context["chunk_interval"], context["chunks"])
+        if floor.chunks_lost:
+            context.flaw(f"{floor.chunks_lost} chunks were lost")
+        if floor.achieved_load < 0.99:
+            context.flaw("the client did not keep up with the chunks that were sent")
+        yield {
+            "client_time_per_chunk": floor.median_us,
+            "p95_us": floor.p95_us,
+            "max_us": floor.max_us,
+            "ttft_error_ms": percentile(floor.ttft_error_ms, 0.5),
+            "server_late_p95_us": floor.server_late_p95_us,
+            "achieved_load": floor.achieved_load,
+            "busy_fraction": floor.lag.busy_fraction,
+        }
+
+
+BENCHMARK = Benchmark(
+    name="client_floor",
+    description="what this client adds to a streamed chunk, against a scripted server",
+    measures=[
+        Measures(
+            "client_time_per_chunk",
+            headline=True,
+            convention="median over a repetition's chunks: time stamp at the client minus sending",
+        )
+    ],
+    parameters=[
+        Parameter("repeats", int, 5, "repetitions, each one sample", low=1, high=1000),
+        Parameter("concurrency", int, 1, "streams at once", low=1, high=1000),
+        Parameter(
+            "chunk_interval",
+            float,
+            5.0,
+            "time between chunks of a stream",
+            "ms",
+            low=0.1,
+            high=1000,
+        ),
+        Parameter("chunks", int, 100, "chunks of one stream", low=2, high=100_000),
+    ],
+    run=run,
+)

@@ -1,0 +1,97 @@
+"""What a running benchmark is given, and where it says what it saw besides its samples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from gamekit.bench.engine_facts import EngineFacts
+from gamekit.bench.module import Benchmark, Value
+from gamekit.bench.subject import Field, Told, merge
+from gamekit.errors import UsageFault
+from gamekit.findings import Subject
+
+Progress = Callable[[str], None]
+
+
+class Context:
+    """One case of a run: ``context["requests"]`` is a parameter's value, ``.engine`` the server.
+
+    What the benchmark tells here is kept with the case. ``facts``, ``warnings``, ``flaws`` and
+    ``unknown`` are read by the runner when the case is over.
+    """
+
+    def __init__(
+        self,
+        benchmark: Benchmark,
+        parameters: Mapping[str, Value],
+        engine: EngineFacts | None,
+        sources: Sequence[Told],
+        root: Path | None,
+        progress: Progress,
+    ) -> None:
+        self.benchmark = benchmark
+        self.parameters = dict(parameters)
+        self.root = root
+        self.facts: dict[str, Any] = {}
+        self.warnings: list[str] = []
+        self.flaws: dict[str, list[str]] = {}
+        self.unknown: dict[str, str] = {}
+        self._engine = engine
+        self._sources = list(sources)
+        self._own: dict[str, Field] = {}
+        self._progress = progress
+        self.subject: Subject = merge(self._sources)
+
+    def __getitem__(self, name: str) -> Any:
+        return self.parameters[name]
+
+    @property
+    def engine(self) -> EngineFacts:
+        """The engine that is measured. Raises ``UsageFault`` in a benchmark that needs none."""
+        if self._engine is None:
+            raise UsageFault(
+                f"{self.benchmark.name} asks for an engine and does not declare that it needs one",
+                mend="declare needs=Needs.SERVER",
+            )
+        return self._engine
+
+    @property
+    def has_engine(self) -> bool:
+        """Whether there is an engine at all."""
+        return self._engine is not None
+
+    def tell(self, **fields: Field) -> None:
+        """Say what this benchmark itself fixes of the subject, such as ``concurrency=1``.
+
+        Raises ``UsageFault`` where it contradicts what the user or the engine says. Tell before the
+        first sample: then a contradiction costs nothing.
+        """
+        own = {**self._own, **fields}
+        self.subject = merge([*self._sources, Told(self.benchmark.name, firm=own)])
+        self._own = own
+
+    def fact(self, name: str, value: Any) -> None:
+        """Keep something that was seen besides the samples."""
+        self.facts[name] = value
+
+    def warn(self, text: str) -> None:
+        """Say what a reader of the figures must know; once, however often it is said."""
+        if text not in self.warnings:
+            self.warnings.append(text)
+
+    def flaw(self, text: str, *metrics: str) -> None:
+        """Say why the figures of these metrics (or of all) cannot count as adequate."""
+        for metric in metrics or [one.metric for one in self.benchmark.measures]:
+            flaws = self.flaws.setdefault(metric, [])
+            if text not in flaws:
+                flaws.append(text)
+
+    def not_known(self, metric: str, why: str) -> None:
+        """Say why a metric that a reader expects has no figure in this case."""
+        self.unknown[metric] = why
+
+    def progress(self, text: str) -> None:
+        """Tell the user how far it is; shown on a terminal only, and not recorded."""
+        self._progress(text)

@@ -1,0 +1,155 @@
+"""What a benchmark module declares: its name, needs, parameters, metrics, and how it runs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from gamekit.errors import UsageFault
+from gamekit.metrics import METRICS
+
+if TYPE_CHECKING:
+    from gamekit.bench.context import Context
+
+Value = str | int | float | bool | None
+# One replicate: a column and its value. A column named like a declared metric is that metric in its
+# unit; any other is kept as a raw sample. ``error`` says why the replicate does not count.
+Sample = Mapping[str, Any]
+ERROR = "error"
+
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,59}")
+
+
+class Needs(StrEnum):
+    """What must be there for a benchmark to run at all."""
+
+    NOTHING = "nothing"
+    SERVER = "a server"
+    TORCH = "torch"
+    GPU = "a GPU"
+    GPUS = "several GPUs"
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A setting of a benchmark, given as ``--set name=value``; its type is that of ``type``.
+
+    ``unit`` is "1" for a plain number and for a text. A ``default`` of None means that the
+    benchmark finds it out; ``low`` and ``high`` are allowed themselves.
+    """
+
+    name: str
+    type: type[int] | type[float] | type[str] | type[bool]
+    default: Value
+    description: str
+    unit: str = "1"
+    low: float | None = None
+    high: float | None = None
+    choices: tuple[str, ...] = ()
+
+    def parse(self, text: str) -> Value:
+        """The value that ``text`` stands for. Raises ``UsageFault`` for one that is not allowed."""
+        value = self._typed(text)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            low = -float("inf") if self.low is None else self.low
+            high = float("inf") if self.high is None else self.high
+            if not low <= value <= high:
+                raise self._fault(text, self._allowed())
+        if self.choices and value not in self.choices:
+            raise self._fault(text, self._allowed())
+        return value
+
+    def _typed(self, text: str) -> Value:
+        if self.type is bool:
+            known = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+            if text.lower() not in known:
+                raise self._fault(text, "give true or false")
+            return known[text.lower()]
+        if self.type is str and not text:
+            raise self._fault(text, "give a text")
+        try:
+            return self.type(text)
+        except ValueError:
+            kind = "a whole number" if self.type is int else "a number"
+            raise self._fault(text, f"give {kind}") from None
+
+    def _allowed(self) -> str:
+        if self.choices:
+            return f"choose from: {', '.join(self.choices)}"
+        if self.low is None or self.high is None:
+            edge = f"at least {self.low:g}" if self.low is not None else f"at most {self.high:g}"
+            return f"give {edge}"
+        return f"give {self.low:g} to {self.high:g}"
+
+    def _fault(self, text: str, mend: str) -> UsageFault:
+        return UsageFault(f"{self.name}={text} is not allowed ({self.description})", mend=mend)
+
+
+@dataclass(frozen=True)
+class Measures:
+    """A metric that a benchmark measures; ``headline`` marks what its run is made for.
+
+    A metric that gamekit does not know (``gamekit.metrics``) needs its unit and what is better.
+    """
+
+    metric: str
+    headline: bool = False
+    unit: str = ""
+    better: Literal["higher", "lower", ""] = ""
+    convention: str | None = None
+
+    def __post_init__(self) -> None:
+        known = METRICS.get(self.metric)
+        if known is None and not (self.unit and self.better):
+            raise ValueError(
+                f"the metric {self.metric} is not one that gamekit knows: declare unit and better"
+            )
+        if known is not None:
+            if (self.unit or known.unit, self.better or known.better) != (known.unit, known.better):
+                raise ValueError(f"{self.metric} is in {known.unit} and {known.better} is better")
+            object.__setattr__(self, "unit", known.unit)
+            object.__setattr__(self, "better", known.better)
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """One benchmark: the object that a file in ``benchmarks/`` binds to the name ``BENCHMARK``.
+
+    ``run`` is a generator: it takes a :class:`~gamekit.bench.context.Context` and yields one
+    :data:`Sample` a replicate. Raises ``ValueError`` for a declaration that does not hold together.
+    """
+
+    name: str
+    description: str
+    measures: Sequence[Measures]
+    run: Callable[[Context], Iterator[Sample]]
+    needs: Needs = Needs.NOTHING
+    parameters: Sequence[Parameter] = ()
+    file: Path | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        if not _NAME.fullmatch(self.name):
+            raise ValueError(f"the name {self.name!r} is not lower case letters, digits and _")
+        if not self.description or "\n" in self.description:
+            raise ValueError("the description is one line")
+        if not self.measures:
+            raise ValueError("it measures nothing: declare at least one metric")
+        for what, names in (
+            ("parameter", [one.name for one in self.parameters]),
+            ("metric", [one.metric for one in self.measures]),
+        ):
+            if len(set(names)) != len(names):
+                raise ValueError(f"a {what} is declared twice")
+
+    @property
+    def headlines(self) -> list[Measures]:
+        """The metrics that a run is made for: those marked, or all where none is."""
+        return [one for one in self.measures if one.headline] or list(self.measures)
+
+    def parameter(self, name: str) -> Parameter | None:
+        """The parameter of that name, if the benchmark has it."""
+        return next((one for one in self.parameters if one.name == name), None)

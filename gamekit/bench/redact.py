@@ -1,0 +1,175 @@
+"""Takes user names, home folders, secrets, tokens and keys out of what a run records."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+HIDDEN = "[redacted]"
+USER = "[user]"
+
+# Words of a name: api_key, apiKey-2 and API_KEY_2 have the same ones.
+_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_SECRET_ANYWHERE = re.compile(
+    r"^(?:secrets?|password|passwd|passphrase|credentials?|apikey|authorization)$"
+)
+_SECRET_AT_END = re.compile(r"^(?:keys?|token|auth|pat|pwd|pass|cookie|bearer)$")
+# Tokens that a model reads, not those that open a door.
+_NOT_SECRET = re.compile(
+    r"(?i)(?:^|[_\-. ])"
+    r"(?:output|input|draft|prompt|eos|bos|pad|per|stop|mask|unk|image|new)_?tokens?$"
+)
+
+_NAME_AND_VALUE = re.compile(
+    r"""(?P<name>[A-Za-z_][A-Za-z0-9_.\-]*)(?P<quote>["']?)(?P<sign>\s*=\s*|\s*:\s+|:(?=["'\w]))"""
+    r"""(?P<value>"(?:[^"\\]|\\.)*"|'[^']*'|[^\s"'&,;]+)"""
+)
+_FLAG_AND_VALUE = re.compile(
+    r"""(?P<flag>--?[A-Za-z][A-Za-z0-9_\-]*)(?P<space>\s+)(?P<value>"[^"]*"|'[^']*'|[^\s"']+)"""
+)
+_AUTHORIZATION = re.compile(
+    r"""(?i)\b((?:proxy-)?authorization["']?\s*[:=]\s*["']?)"""
+    r"""(?!\[redacted\])[^\s"']+(?:[ \t]+[^\s"',;]+)?"""
+)
+_BEARER = re.compile(r"(?i)\b(bearer\s+)(?!\[redacted\])[^\s\"',;]+")
+_IN_URL = re.compile(
+    r"([A-Za-z][A-Za-z0-9+.\-]*://)(?!\[redacted\]@)[^\s/?#\"'@]*(?:@[^\s/?#\"'@]*)*@"
+)
+_PEM = re.compile(r"-----BEGIN [A-Z ]+-----.*?(?:-----END [A-Z ]+-----|\Z)", re.DOTALL)
+_SHAPES = re.compile(
+    r"""\b(?:hf_[A-Za-z0-9]{16,}|sk-[A-Za-z0-9_\-]{16,}|gh[opsur]_[A-Za-z0-9]{16,}"""
+    r"""|github_pat_[A-Za-z0-9_]{16,}|glpat-[A-Za-z0-9_\-]{16,}|xox[abprs]-[A-Za-z0-9\-]{10,}"""
+    r"""|AKIA[A-Z0-9]{16}|AIza[A-Za-z0-9_\-]{30,}|nvapi-[A-Za-z0-9_\-]{16,}|pypi-[A-Za-z0-9_\-]{16,}"""
+    r"""|eyJ[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]{8,}(?:\.[A-Za-z0-9_\-]*)?)"""
+)
+_EMAIL = re.compile(r"\b[A-Za-z0-9._%+\-]+@[A-Za-z0-9\-]+(?:\.[A-Za-z0-9\-]+)+\b")
+_HOME = re.compile(r"(?<![\w.\-])/(?:home|Users)/[^/\s:\"',;]+")
+# Accounts that are nobody's name, and would be taken out of half of all commands.
+_NOBODY = re.compile(
+    r"(?i)root|users?|admin|administrator|ubuntu|debian|ec2-user|nobody|daemon|runner|docker"
+    r"|gamekit|sglang|vllm|python|home|test|guest|service|default"
+)
+_SHORTEST_USER = 3
+_SHORTEST_SECRET = 6
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether a variable, flag or field of that name holds something that must not be recorded."""
+    words = [word.lower() for word in _WORDS.findall(name)]
+    if not words or _NOT_SECRET.search(name):
+        return False
+    return bool(_SECRET_AT_END.match(words[-1])) or any(map(_SECRET_ANYWHERE.match, words))
+
+
+@dataclass(frozen=True)
+class Redactor:
+    """Knows what must not be recorded: these users, home folders and secret values.
+
+    Everything it returns is unchanged by a second pass.
+    """
+
+    users: frozenset[str] = frozenset()
+    homes: frozenset[str] = frozenset()
+    secrets: frozenset[str] = field(default=frozenset(), repr=False)
+
+    @classmethod
+    def of_this_process(cls, environ: Mapping[str, str] = os.environ) -> Redactor:
+        """The redactor for the user, home folder and secret environment values of this process."""
+        users = {environ.get(name, "") for name in ("USER", "LOGNAME", "SUDO_USER", "USERNAME")}
+        homes = {environ.get("HOME", "")}
+        try:
+            account = pwd.getpwuid(os.getuid())
+        except KeyError:  # a container whose user has no account
+            pass
+        else:
+            users.add(account.pw_name)
+            homes.add(account.pw_dir)
+        secrets = {
+            value
+            for name, value in environ.items()
+            if is_secret_name(name) and len(value) >= _SHORTEST_SECRET
+        }
+        return cls(
+            frozenset(
+                user
+                for user in users
+                if len(user) >= _SHORTEST_USER and not _NOBODY.fullmatch(user)
+            ),
+            frozenset(home.rstrip("/") for home in homes if len(Path(home).parts) > 1),
+            frozenset(secrets),
+        )
+
+    def text(self, text: str) -> str:
+        """``text`` without what must not be recorded, as UTF-8 can hold it."""
+        text = text.encode("utf-8", "replace").decode()
+        for secret in sorted(self.secrets, key=len, reverse=True):
+            text = text.replace(secret, HIDDEN)
+        text = _PEM.sub(HIDDEN, text)
+        text = _IN_URL.sub(rf"\1{HIDDEN}@", text)
+        text = _AUTHORIZATION.sub(rf"\1{HIDDEN}", text)
+        text = _BEARER.sub(rf"\1{HIDDEN}", text)
+        text = _NAME_AND_VALUE.sub(_without_value, text)
+        text = _FLAG_AND_VALUE.sub(_without_flag_value, text)
+        text = _SHAPES.sub(HIDDEN, text)
+        text = _EMAIL.sub(USER, text)
+        if self._homes is not None:
+            text = self._homes.sub("~", text)
+        text = _HOME.sub("~", text)
+        return text if self._users is None else self._users.sub(USER, text)
+
+    def command(self, arguments: Sequence[str]) -> list[str]:
+        """The arguments of a command; the one after a secret flag is taken out whole."""
+        kept: list[str] = []
+        hide = False
+        for argument in arguments:
+            if hide and not argument.startswith("--"):
+                kept.append(HIDDEN)
+            else:
+                kept.append(self.text(argument))
+            hide = argument.startswith("-") and "=" not in argument and is_secret_name(argument)
+        return kept
+
+    def data(self, value: Any, name: str = "") -> Any:
+        """JSON-like data: every text redacted, and whatever a secret name holds taken out whole."""
+        if name and is_secret_name(name) and value not in (None, "", False, True):
+            return HIDDEN
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, Mapping):
+            return {self.text(str(key)): self.data(item, str(key)) for key, item in value.items()}
+        if isinstance(value, list | tuple):
+            return [self.data(item) for item in value]
+        return value
+
+    @cached_property
+    def _users(self) -> re.Pattern[str] | None:
+        return _any_of(self.users, r"(?<![A-Za-z0-9])", r"(?![A-Za-z0-9])")
+
+    @cached_property
+    def _homes(self) -> re.Pattern[str] | None:
+        return _any_of(self.homes, r"(?<![\w.\-])", r"(?![\w.\-])")
+
+
+def _any_of(texts: Iterable[str], before: str, after: str) -> re.Pattern[str] | None:
+    found = sorted(texts, key=len, reverse=True)
+    if not found:
+        return None
+    return re.compile(f"(?i:{before}(?:{'|'.join(map(re.escape, found))}){after})")
+
+
+def _without_value(match: re.Match[str]) -> str:
+    if not is_secret_name(match["name"]) or HIDDEN in match["value"]:
+        return match[0]
+    return f"{match['name']}{match['quote']}{match['sign']}{HIDDEN}"
+
+
+def _without_flag_value(match: re.Match[str]) -> str:
+    if not is_secret_name(match["flag"]) or match["value"].startswith(("--", HIDDEN)):
+        return match[0]
+    return f"{match['flag']}{match['space']}{HIDDEN}"

@@ -1,0 +1,113 @@
+"""Turns the samples of one case into measurements, each with its series and its flaws."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gamekit.bench.context import Context
+from gamekit.bench.module import ERROR, Benchmark, Measures
+from gamekit.bench.redact import Redactor
+from gamekit.bench.series import Joined, join
+from gamekit.errors import BenchmarkFailed, UsageFault
+from gamekit.findings import Finding, Measurement, Run, RunSource, Series
+from gamekit.quantity import Quantity
+from gamekit.store.load import Base
+from gamekit.store.plain import plain
+from gamekit.store.record import title_of_metric
+
+_LONGEST_LINE = 300
+
+
+def case_findings(  # noqa: PLR0913 - all that a finding is made of, by keyword
+    run: Run,
+    benchmark: Benchmark,
+    context: Context,
+    rows: Sequence[Mapping[str, Any]],
+    *,
+    prefix: str,
+    base: Base | None,
+    told: Mapping[str, Series],
+    redactor: Redactor,
+) -> tuple[list[Finding], list[Joined]]:
+    """The measurements of a case of a run that is done, and the series that each joined.
+
+    A metric that no replicate gave has no measurement, unless the benchmark says why it is unknown
+    or it is a headline: then its value is unknown with the reason. Replicates with an error do not
+    count and are a flaw of every figure.
+    """
+    findings: list[Finding] = []
+    joined: list[Joined] = []
+    failed = [row for row in rows if row.get(ERROR)]
+    counted = [row for row in rows if not row.get(ERROR)]
+    shared = []
+    if failed:
+        first = failed[0][ERROR]
+        shared.append(f"{len(failed)} of {len(rows)} replicates failed, the first with: {first}")
+    for measures in benchmark.measures:
+        value = _quantity(measures, counted, context, measures in benchmark.headlines)
+        if value is None:
+            continue
+        try:
+            series = join(measures, context.subject, base, told, run.id)
+        except (
+            UsageFault
+        ) as error:  # facts told late opened a choice: the figure is not lost for it
+            series = Joined(measures.metric, None, str(error), context.subject)
+        joined.append(series)
+        flaws = [*shared, *context.flaws.get(measures.metric, ())]
+        findings.append(
+            Measurement(
+                id=f"{prefix}.{measures.metric}",
+                kind="measurement",
+                title=line(f"{title_of_metric(measures.metric)}, measured by {benchmark.name}"),
+                source=RunSource(kind="run", run=run.id),
+                metric=measures.metric,
+                value=value,
+                subject=series.subject,
+                series=series.series,
+                flaws=[line(redactor.text(flaw)) for flaw in flaws],
+                convention=measures.convention,
+            )
+        )
+    return findings, joined
+
+
+def checked_sample(benchmark: Benchmark, sample: Any) -> dict[str, Any]:
+    """A sample as plain data. Raises ``BenchmarkFailed`` for one that cannot be recorded."""
+    if not isinstance(sample, Mapping):
+        raise BenchmarkFailed(
+            f"{benchmark.name} yielded a {type(sample).__name__}, not a sample",
+            mend="yield a mapping from column to value",
+        )
+    row: dict[str, Any] = plain(dict(sample), "sample")
+    metrics = {one.metric for one in benchmark.measures}
+    for name, value in row.items():
+        if isinstance(value, list | dict):
+            raise BenchmarkFailed(
+                f"{benchmark.name} yielded several values for {name}",
+                mend="one number, text or null a column; the rest belongs into context.fact",
+            )
+        if name in metrics and (isinstance(value, bool | str)):
+            raise BenchmarkFailed(
+                f"{benchmark.name} yielded {value!r} for the metric {name}", mend="yield a number"
+            )
+    return {line(name): value for name, value in row.items()}
+
+
+def line(text: str) -> str:
+    """A text as a field of one line has it."""
+    one = " ".join(text.split())
+    return one if len(one) <= _LONGEST_LINE else one[: _LONGEST_LINE - 1] + "…"
+
+
+def _quantity(
+    measures: Measures, rows: Sequence[Mapping[str, Any]], context: Context, headline: bool
+) -> Quantity | None:
+    samples = [row[measures.metric] for row in rows if row.get(measures.metric) is not None]
+    if samples:
+        return Quantity(unit=measures.unit, samples=samples)
+    why = context.unknown.get(measures.metric)
+    if why is None and headline:
+        why = f"none of {len(rows)} replicates gave it"
+    return None if why is None else Quantity(unit=measures.unit, unknown=why)

@@ -1,0 +1,256 @@
+"""Runs the selected benchmarks: what can run here, case by case, A and B in turn."""
+
+from __future__ import annotations
+
+import importlib.util
+import signal
+import sys
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+
+from gamekit.bench.capture import Capture, capture, host_name
+from gamekit.bench.context import Progress
+from gamekit.bench.discovery import discover
+from gamekit.bench.engine_facts import EngineFacts, ask_engine
+from gamekit.bench.execution import Execution, Setup
+from gamekit.bench.module import Benchmark, Needs, Value
+from gamekit.bench.redact import Redactor
+from gamekit.bench.series import Joined, told_by_series, told_series
+from gamekit.bench.server_identity import Api
+from gamekit.bench.simulator_config import SimulatorConfig
+from gamekit.bench.stand_in import StandInEngine
+from gamekit.bench.subject import Told, parse_subject
+from gamekit.bench.sweep import cases_of, parse_settings
+from gamekit.errors import GamekitError, UsageFault
+from gamekit.store.append import check_writable
+from gamekit.store.load import load
+from gamekit.store.record import RunRecord
+from gamekit.store.spool import recover
+
+# What stands in for an engine when none was given: quick, and with speculation, so that every
+# figure of a serving benchmark has something to measure.
+STAND_IN = SimulatorConfig(prefill_ms=50.0, cycle_ms=5.0, accept_len=2.0, steps=2)
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM, taken like Ctrl-C: the run is recorded as interrupted."""
+
+
+@dataclass(frozen=True)
+class RunOutcome:
+    """What became of one benchmark: a record, or why there is none.
+
+    ``file`` is the run file below the root, when one was written. ``recovered`` marks the run of
+    somebody who was killed, found in the spool.
+    """
+
+    benchmark: str
+    record: RunRecord | None = None
+    file: str | None = None
+    skipped: str | None = None
+    fault: GamekitError | None = None
+    joined: tuple[Joined, ...] = field(default=())
+    recovered: bool = False
+
+    @property
+    def measured(self) -> bool:
+        """Whether the run is done and gave figures."""
+        return self.record is not None and self.record.run.outcome == "done"
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the user ended the run: then nothing after it was run."""
+        return self.record is not None and self.record.run.outcome == "interrupted"
+
+
+def run_benchmarks(  # noqa: PLR0913 - one keyword an option of the command
+    root: Path | None,
+    names: Sequence[str] = (),
+    *,
+    urls: Sequence[str] = (),
+    subject: Sequence[str] = (),
+    series: Sequence[str] = (),
+    settings: Sequence[str] = (),
+    append: bool = False,
+    command: Sequence[str] | None = None,
+    progress: Progress = lambda _: None,
+) -> list[RunOutcome]:
+    """Run the benchmarks of these names (all, if none is named) and say what became of each.
+
+    ``subject`` and ``settings`` are the ``key=value`` texts of ``--subject`` and ``--set``. Several
+    ``urls`` are measured in turn, sample by sample, each giving a run. A benchmark that needs a
+    server runs against a stand-in engine where no url is given. Under ``append`` the runs of others
+    that were killed are recorded first, and each run gets its file; otherwise nothing is written.
+
+    What cannot run here is an outcome with its reason, and so is a broken benchmark file and a
+    failed or interrupted run. Raises ``UsageFault`` for options that do not fit,
+    ``BenchmarkFailed`` for a url that does not answer, ``MachineRefused`` where nothing can be
+    written, and what loading the knowledge base raises.
+    """
+    if append and root is None:
+        raise UsageFault(
+            "--append needs a knowledge base to append to", mend="go to one, or: gamekit init DIR"
+        )
+    found = discover(root)
+    selected = found.select(tuple(names))
+    redactor = Redactor.of_this_process()
+    chosen = parse_settings(settings, selected)
+    sweeps = {one.name: cases_of(one, chosen) for one in selected}
+    told = parse_subject(subject)
+    outcomes: list[RunOutcome] = []
+    if append and root is not None:
+        check_writable(root)
+        outcomes += [
+            RunOutcome(one.run.benchmark, one, one.file, recovered=True) for one in recover(root)
+        ]
+    base = None if root is None else load(root)
+    metrics = list(dict.fromkeys(m.metric for one in selected for m in one.measures))
+    series_told = told_series(base, series, metrics)
+    setup = Setup(
+        root=root,
+        base=base,
+        command=redactor.command(_command_line() if command is None else command),
+        redactor=redactor,
+        sources=[Told("--subject", firm=told.known()), *told_by_series(series_told)],
+        series=series_told,
+        host=host_name(redactor),
+        append=append,
+        progress=progress,
+    )
+    engines = [ask_engine(url, _api(sweeps), redactor) for url in urls]
+    around = capture(redactor)
+    if not names:
+        outcomes += [RunOutcome(Path(one.file or "").stem, fault=one) for one in found.problems]
+    with _signals():
+        for benchmark in selected:
+            reason = _cannot_run(benchmark, around)
+            if reason is not None:
+                outcomes.append(RunOutcome(benchmark.name, skipped=reason))
+                continue
+            outcomes += _run(setup, benchmark, sweeps[benchmark.name], engines, around)
+            if outcomes[-1].interrupted:
+                break
+    return outcomes
+
+
+def _run(
+    setup: Setup,
+    benchmark: Benchmark,
+    cases: Sequence[Mapping[str, Value]],
+    engines: Sequence[EngineFacts],
+    around: Capture,
+) -> list[RunOutcome]:
+    measured: list[EngineFacts | None] = [None]
+    with ExitStack() as stack:
+        if benchmark.needs is Needs.SERVER:
+            measured = list(engines)
+            if not measured:
+                stand_in = stack.enter_context(StandInEngine(STAND_IN))
+                measured = [ask_engine(stand_in.url, None, setup.redactor)]
+        executions: list[Execution] = []
+        try:
+            for engine in measured:
+                executions.append(Execution(setup, benchmark, engine, cases, around))  # noqa: PERF401 - closed below if the next one fails
+            _step_through(executions, len(cases))
+        except KeyboardInterrupt as error:
+            how = "SIGTERM" if isinstance(error, Terminated) else "Ctrl-C"
+            for execution in executions:
+                execution.fail("interrupted", f"interrupted by {how}")
+        except BaseException:
+            for execution in executions:
+                execution.discard()
+                execution.close()
+            raise
+        return _recorded(setup, executions)
+
+
+def _step_through(executions: Sequence[Execution], cases: int) -> None:
+    """All cases of all executions; within a case A and B take turns, and who is first changes."""
+    for number in range(cases):
+        for execution in executions:
+            execution.begin_case(number)
+        live = list(executions)
+        while live:
+            live = [execution for execution in live if execution.step()][::-1]
+
+
+def _recorded(setup: Setup, executions: Sequence[Execution]) -> list[RunOutcome]:
+    outcomes = []
+    try:
+        with _undisturbed():
+            for execution in executions:
+                record = execution.finish()
+                outcomes.append(
+                    RunOutcome(
+                        execution.benchmark.name,
+                        record,
+                        record.file if setup.append else None,
+                        joined=tuple(execution.joined),
+                    )
+                )
+    finally:
+        for execution in executions:
+            execution.close()
+    return outcomes
+
+
+def _cannot_run(benchmark: Benchmark, around: Capture) -> str | None:
+    """Why the benchmark cannot run on this machine; None when it can."""
+    if benchmark.needs in (Needs.GPU, Needs.GPUS):
+        gpus = around.environment.gpus
+        if gpus is None:
+            return f"it needs {benchmark.needs}, and no nvidia-smi answers here"
+        wanted = 2 if benchmark.needs is Needs.GPUS else 1
+        if len(gpus) < wanted:
+            return f"it needs {benchmark.needs}, and there is {len(gpus) or 'none'} here"
+    needs_torch = benchmark.needs in (Needs.TORCH, Needs.GPU, Needs.GPUS)
+    if needs_torch and importlib.util.find_spec("torch") is None:
+        return "it needs torch, which is not installed here"
+    return None
+
+
+def _api(sweeps: Mapping[str, Sequence[Mapping[str, Value]]]) -> Api | None:
+    """The API that the user says the servers speak; None to find out (also for a sweep of both)."""
+    said = {case.get("api") for cases in sweeps.values() for case in cases} - {None}
+    if len(said) == 1:
+        return "sglang" if said == {"sglang"} else "openai"
+    return None
+
+
+def _command_line() -> list[str]:
+    return ["gamekit", *sys.argv[1:]]
+
+
+@contextmanager
+def _signals() -> Iterator[None]:
+    """SIGTERM is raised as ``Terminated`` meanwhile."""
+
+    def terminate(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - signal's interface
+        raise Terminated
+
+    with _handling({signal.SIGTERM: terminate}):
+        yield
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Ctrl-C and SIGTERM do nothing meanwhile: a record is being written."""
+    with _handling({signal.SIGINT: signal.SIG_IGN, signal.SIGTERM: signal.SIG_IGN}):
+        yield
+
+
+@contextmanager
+def _handling(handlers: Mapping[signal.Signals, object]) -> Iterator[None]:
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread may set handlers, and only it gets the signals
+        return
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}  # type: ignore[arg-type]  # a handler is a function or one of signal's constants
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

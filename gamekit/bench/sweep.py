@@ -1,0 +1,56 @@
+"""Turns ``--set key=a,b`` options into the cases of a sweep, each a full set of parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from itertools import product
+
+from gamekit.bench.module import Benchmark, Value
+from gamekit.errors import UsageFault
+
+
+def parse_settings(pairs: Sequence[str], benchmarks: Sequence[Benchmark]) -> dict[str, list[str]]:
+    """The settings given, each with its values in the order given.
+
+    Raises ``UsageFault`` for what is no pair, for a key given twice, and for a key that none of the
+    selected benchmarks has.
+    """
+    known = {one.name for benchmark in benchmarks for one in benchmark.parameters}
+    settings: dict[str, list[str]] = {}
+    for pair in pairs:
+        key, sign, text = pair.partition("=")
+        if not sign or not key or not text:
+            raise UsageFault(f"--set {pair}: it is no pair", mend="write --set key=value")
+        if key not in known:
+            close = get_close_matches(key, known, n=1)
+            mend = (
+                f"did you mean {close[0]}?" if close else f"there are: {', '.join(sorted(known))}"
+            )
+            names = ", ".join(one.name for one in benchmarks)
+            raise UsageFault(f"--set {pair}: {names} has no parameter {key}", mend=mend)
+        if key in settings:
+            raise UsageFault(
+                f"--set {key} is given twice", mend=f"give a list: --set {key}=value,value"
+            )
+        settings[key] = text.split(",")
+    return settings
+
+
+def cases_of(benchmark: Benchmark, settings: Mapping[str, Sequence[str]]) -> list[dict[str, Value]]:
+    """Every combination of the values given, the last key given varying fastest.
+
+    Settings that belong to other benchmarks are left out; what is not given has its default. Raises
+    ``UsageFault`` for a value that is not allowed, or that is listed twice.
+    """
+    axes: list[list[tuple[str, Value]]] = []
+    for name, texts in settings.items():
+        parameter = benchmark.parameter(name)
+        if parameter is None:
+            continue
+        values = [parameter.parse(text) for text in texts]
+        if len(set(values)) != len(values):
+            raise UsageFault(f"--set {name}={','.join(texts)} names a value twice", mend="keep one")
+        axes.append([(name, value) for value in values])
+    defaults = {one.name: one.default for one in benchmark.parameters}
+    return [{**defaults, **dict(chosen)} for chosen in product(*axes)]
