@@ -19,7 +19,7 @@ LAYERS = (
     ("errors", "bundled", "ranges"),
     ("statistics", "metrics"),
     ("quantity",),
-    ("speculation",),
+    ("speculation", "numbers"),
     ("formula",),
     ("findings",),
     ("strict_yaml",),

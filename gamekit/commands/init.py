@@ -14,9 +14,10 @@ from gamekit.commands.terminal import say
 def command(folder: Path) -> None:
     """Begin a knowledge base in DIR.
 
-    DIR is made when it does not exist; the new knowledge base passes check at once. Files that are
+    DIR is made when it does not exist; its plan and pages are rendered at once. Files that are
     in DIR already are left as they are; a DIR that holds a knowledge base is refused (exit 2).
     """
+    from gamekit.render.documents import render
     from gamekit.store.begin import begin
 
     begun = begin(folder)
@@ -24,4 +25,7 @@ def command(folder: Path) -> None:
         say(f"wrote {path}")
     for path in begun.kept:
         say(f"kept  {path}, which was there")
-    say(f"\nnext: cd {folder}, then gamekit check, gamekit render, gamekit bench --append")
+    report = render(folder.resolve())
+    for path in report.written:
+        say(f"wrote {path}, which is derived")
+    say(f"\nnext: cd {folder}, then: gamekit bench --append; gamekit render")

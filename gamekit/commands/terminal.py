@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
 import textwrap
 from collections.abc import Iterable, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import click
 
@@ -46,7 +47,14 @@ def paragraph(text: str, indent: str = "") -> None:
     """Print ``text`` wrapped to the terminal, or to 88 columns where there is none."""
     width = min(shutil.get_terminal_size((88, 24)).columns, 100)
     for part in text.splitlines():
-        wrapped = textwrap.wrap(part, width, initial_indent=indent, subsequent_indent=indent)
+        wrapped = textwrap.wrap(
+            part,
+            width,
+            initial_indent=indent,
+            subsequent_indent=indent,
+            break_on_hyphens=False,
+            break_long_words=False,
+        )
         say("\n".join(wrapped))
 
 
@@ -82,3 +90,28 @@ def _rich_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
 def _colours() -> bool:
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+
+
+def print_json(value: Any) -> None:
+    """Print ``value`` as indented JSON in plain ASCII, which no terminal obeys or lacks."""
+    click.echo(json.dumps(value, indent=2, allow_nan=False))
+
+
+class ProgressLine:
+    """One line on stderr that says how far a command is; only where stderr is a terminal."""
+
+    def __init__(self) -> None:
+        self._shown = sys.stderr.isatty()
+
+    def __call__(self, text: str) -> None:
+        """Show ``text`` in place of what was shown before."""
+        if self._shown:
+            width = shutil.get_terminal_size((88, 24)).columns - 1
+            click.echo(f"\r\x1b[K{literal(text)[:width]}", nl=False, err=True)
+
+    def __enter__(self) -> ProgressLine:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Take the line away."""
+        self("")

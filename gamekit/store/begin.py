@@ -8,8 +8,7 @@ from pathlib import Path
 
 from gamekit.bundled import starter
 from gamekit.errors import UsageFault
-from gamekit.findings.schema import SCHEMA_FILE, json_schema
-from gamekit.store.root import CONFIG_FILE, FINDINGS_FOLDER
+from gamekit.store.root import CONFIG_FILE
 
 # A file whose name begins with a dot would act on the folder of the package itself.
 _DOTTED = {"gitignore": ".gitignore", "gitattributes": ".gitattributes"}
@@ -58,10 +57,10 @@ def _contents() -> dict[str, str]:
     """Every file of a new knowledge base by its path, in the order of paths."""
     source = starter()
     today = datetime.now(UTC).date().isoformat()
-    files = {f"{FINDINGS_FOLDER}/{SCHEMA_FILE}": json_schema()}
+    files = {}
     for path in sorted(source.rglob("*")):
         if path.is_file():
             name = path.relative_to(source)
             name = name.with_name(_DOTTED.get(name.name, name.name))
             files[name.as_posix()] = path.read_text(encoding="utf-8").replace(_TODAY, today)
-    return dict(sorted(files.items()))
+    return files

@@ -23,13 +23,13 @@ _FLATTER = "make the structure flatter"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def read_yaml(path: Path) -> Document:
-    """The document in the file at ``path``.
+def read_yaml(path: Path, file: str | None = None) -> Document:
+    """The document in the file at ``path``; ``file`` is the name used in errors, else the path.
 
     Raises ``YamlError`` (one line: file, line, field, how to mend it) for what is refused, and
     ``MachineRefused`` when the machine does not let the file be read.
     """
-    return parse_yaml(file_bytes(path), str(path))
+    return parse_yaml(file_bytes(path), file or str(path))
 
 
 def parse_yaml(data: bytes, file: str) -> Document:

@@ -1,0 +1,124 @@
+"""Everything there is to say of one finding, or of one run, as data for ``show`` and for agents."""
+
+from __future__ import annotations
+
+import difflib
+from typing import Any
+
+from gamekit.analysis import claims
+from gamekit.errors import UsageFault
+from gamekit.findings import Claim, Measurement, Review, Series
+from gamekit.knowledge import Knowledge, Shift
+from gamekit.store.load import Record
+
+
+def detail(knowledge: Knowledge, name: str) -> dict[str, Any]:
+    """The finding or run ``name``; raises ``UsageFault`` when there is neither.
+
+    A finding has the keys of ``Knowledge.as_json`` and: ``finding`` (the record as it stands),
+    ``grade_why``, ``environment``, ``claim`` (its evaluation), ``history`` (members of its series,
+    or what superseded what; oldest first), ``shifted``, ``reviews``, ``dependents``. A run has
+    ``id``, ``kind`` "run", ``run`` (the record without raw samples), ``file`` and ``findings``.
+    """
+    if name in knowledge.base.runs:
+        return _run(knowledge, name)
+    if name not in knowledge.base.records:
+        raise _unknown(knowledge, name)
+    record = knowledge.record(name)
+    finding = record.finding
+    grade = knowledge.grade(name)
+    shifted = knowledge.series(finding.id).shifted if isinstance(finding, Series) else None
+    environment = (
+        knowledge.environment(name).model_dump(exclude_none=True, exclude_defaults=True)
+        if isinstance(finding, Measurement)
+        else None
+    )
+    return {
+        **knowledge.as_json(name),
+        "finding": _written(record),
+        "grade_why": [] if grade is None else list(grade.why),
+        "environment": environment,
+        "claim": claims.as_json(knowledge, name) if isinstance(finding, Claim) else None,
+        "history": [knowledge.as_json(other.id) for other in _history(knowledge, record)],
+        "shifted": None if shifted is None else _shift(shifted),
+        "reviews": [_review(review) for review in knowledge.standing(name).reviews],
+        "dependents": [
+            {
+                "id": dependent.record.id,
+                "kind": dependent.record.finding.kind,
+                "title": dependent.record.finding.title,
+                "by": dependent.by,
+                "through": dependent.through,
+                "computed": dependent.computed,
+            }
+            for dependent in knowledge.dependents(name)
+        ],
+    }
+
+
+def _unknown(knowledge: Knowledge, name: str) -> UsageFault:
+    base = knowledge.base
+    close = difflib.get_close_matches(name, [*base.records, *base.runs], n=3)
+    return UsageFault(
+        f"there is no finding and no run {name}",
+        mend=f"did you mean {' or '.join(close)}?" if close else "look for it with: gamekit query",
+    )
+
+
+def _written(record: Record) -> dict[str, Any]:
+    return record.finding.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
+
+
+def _run(knowledge: Knowledge, name: str) -> dict[str, Any]:
+    run = knowledge.base.runs[name]
+    given = [record for record in knowledge.base.records.values() if record.run is run]
+    return {
+        "id": name,
+        "kind": "run",
+        "run": run.model_dump(
+            mode="json", exclude_none=True, exclude={"cases": {"__all__": {"samples"}}}
+        ),
+        "file": next(topic.file for topic in knowledge.base.topics if topic.run is run),
+        "findings": [knowledge.as_json(record.id) for record in given],
+    }
+
+
+def _history(knowledge: Knowledge, record: Record) -> list[Record]:
+    finding = record.finding
+    if isinstance(finding, Series):
+        return list(knowledge.series(finding.id).members)
+    if isinstance(finding, Measurement) and finding.series is not None:
+        return list(knowledge.series(finding.series).members)
+    reached = {record.id: record}
+    waiting = [record.id]
+    for name in waiting:
+        for other in (*knowledge.replaces(name), *knowledge.standing(name).superseded_by):
+            if other not in reached:
+                reached[other] = knowledge.record(other)
+                waiting.append(other)
+    return knowledge.oldest_first(reached.values()) if len(reached) > 1 else []
+
+
+def _shift(shift: Shift) -> dict[str, Any]:
+    change = shift.change
+    return {
+        "before": shift.before.id,
+        "after": shift.after.id,
+        "better": shift.better,
+        "change": None
+        if change is None
+        else {"low": change.low, "mid": change.mid, "high": change.high, "unit": "1"},
+        "environments": shift.environments.in_words(),
+    }
+
+
+def _review(record: Record) -> dict[str, Any]:
+    review = record.finding
+    assert isinstance(review, Review)  # noqa: S101 - standings hold reviews only
+    return {
+        "id": review.id,
+        "verdict": review.verdict,
+        "reason": review.reason,
+        "author": review.author,
+        "evidence": review.evidence,
+    }

@@ -1,0 +1,48 @@
+"""What the runs of one call gave, as knowledge: graded like every other finding."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from gamekit.bench.runner import RunOutcome
+from gamekit.findings import Measurement
+from gamekit.knowledge import Knowledge, build
+from gamekit.store.load import Base, load
+from gamekit.store.root import Config
+
+
+def knowledge_with(root: Path | None, outcomes: Sequence[RunOutcome]) -> Knowledge:
+    """The knowledge base at ``root`` with the runs of ``outcomes``, also those not appended.
+
+    Without a root it holds these runs alone. Raises what ``load`` and ``build`` raise.
+    """
+    base = _nothing() if root is None else load(root)
+    topics, records, runs = list(base.topics), dict(base.records), dict(base.runs)
+    for outcome in outcomes:
+        if outcome.record is None or outcome.record.run.id in runs:
+            continue
+        topic, loaded = outcome.record.loaded()
+        topics.append(topic)
+        runs[outcome.record.run.id] = outcome.record.run
+        for record in loaded:
+            records.setdefault(record.id, record)
+    return build(Base(base.root, base.config, tuple(topics), records, runs))
+
+
+def measured_rows(knowledge: Knowledge, outcome: RunOutcome) -> list[dict[str, Any]]:
+    """The measurements of a run in the form of ``query --json``; without a file, no file and line.
+
+    ``knowledge`` comes from ``knowledge_with``.
+    """
+    findings = () if outcome.record is None else outcome.record.findings
+    rows = [knowledge.as_json(one.id) for one in findings if isinstance(one, Measurement)]
+    if outcome.file is None:
+        rows = [{**row, "file": None, "line": None} for row in rows]
+    return rows
+
+
+def _nothing() -> Base:
+    config = Config.model_validate({"schema": 1, "title": "no knowledge base", "plan": "plan.md"})
+    return Base(Path.cwd(), config, (), {}, {})

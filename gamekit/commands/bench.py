@@ -1,0 +1,199 @@
+"""``gamekit bench``: runs benchmarks and, when asked, records what they measured."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gamekit.commands import wording
+from gamekit.commands.options import as_json_option
+from gamekit.commands.terminal import ProgressLine, paragraph, print_json, say, table
+from gamekit.errors import BenchmarkFailed, UsageFault
+
+if TYPE_CHECKING:
+    from gamekit.bench.module import Benchmark, Parameter
+    from gamekit.bench.runner import RunOutcome
+    from gamekit.knowledge import Grade
+
+
+@click.command("bench")
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@click.option("--list", "as_list", is_flag=True, help="List the benchmarks and their parameters.")
+@click.option(
+    "--url",
+    "urls",
+    multiple=True,
+    metavar="URL",
+    help="The server to measure; two are measured in turn. Without one, a stand-in engine.",
+)
+@click.option(
+    "--subject",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="What is measured, where the engine and the host do not say; such as host=NAME.",
+)
+@click.option(
+    "--series", multiple=True, metavar="ID", help="The series to join; one for each metric."
+)
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="A parameter of the benchmark; values separated by commas are measured one by one.",
+)
+@click.option("--append", is_flag=True, help="Record each run in a new file of the knowledge base.")
+@as_json_option
+def command(
+    names: tuple[str, ...],
+    as_list: bool,
+    urls: tuple[str, ...],
+    subject: tuple[str, ...],
+    series: tuple[str, ...],
+    settings: tuple[str, ...],
+    append: bool,
+    as_json: bool,
+) -> None:
+    """Run the benchmarks NAME (all, if none is named) that can run here.
+
+    Says what was skipped and why, and which series each figure joined. A url that does not answer
+    is exit 6, and so is a benchmark that failed or a call that measured nothing.
+    """
+    from gamekit.bench.discovery import discover, raise_problems
+    from gamekit.bench.report import knowledge_with
+    from gamekit.bench.runner import run_benchmarks
+
+    root = _root()
+    if as_list:
+        found = discover(root)
+        _list(found.select(names), as_json=as_json)
+        raise_problems(found)
+        return
+    knowledge_with(root, [])  # a wrong knowledge base is told before an hour of measuring
+    with ProgressLine() as progress:
+        outcomes = run_benchmarks(
+            root,
+            names,
+            urls=urls,
+            subject=subject,
+            series=series,
+            settings=settings,
+            append=append,
+            progress=progress,
+        )
+    _tell(root, outcomes, as_json=as_json)
+    _judge(outcomes)
+
+
+def _root() -> Path | None:
+    """The knowledge base of the current folder; benchmarks also run without one."""
+    from gamekit.store.root import find_root
+
+    try:
+        return find_root(Path.cwd())
+    except UsageFault:
+        return None
+
+
+def _list(selected: Sequence[Benchmark], *, as_json: bool) -> None:
+    if as_json:
+        print_json([_declared(benchmark) for benchmark in selected])
+        return
+    for benchmark in selected:
+        metrics = ", ".join(f"{one.metric} ({one.unit})" for one in benchmark.measures)
+        say(f"{benchmark.name}: {benchmark.description}", "strong")
+        paragraph(f"needs {benchmark.needs}; measures {metrics}", "  ")
+        if benchmark.parameters:
+            rows = [
+                (f"  {one.name}", _default(one), one.description) for one in benchmark.parameters
+            ]
+            table(("  --set", "default", ""), rows)
+        say()
+
+
+def _declared(benchmark: Benchmark) -> dict[str, Any]:
+    return {
+        "name": benchmark.name,
+        "description": benchmark.description,
+        "needs": str(benchmark.needs),
+        "metrics": [{"metric": one.metric, "unit": one.unit} for one in benchmark.measures],
+        "parameters": [
+            {
+                "name": one.name,
+                "type": one.type.__name__,
+                "unit": one.unit,
+                "default": one.default,
+                "description": one.description,
+            }
+            for one in benchmark.parameters
+        ],
+    }
+
+
+def _default(parameter: Parameter) -> str:
+    if parameter.default is None:
+        return "found out"
+    unit = "" if parameter.unit == "1" else f" {parameter.unit}"
+    return f"{parameter.default}{unit}"
+
+
+def _tell(root: Path | None, outcomes: Sequence[RunOutcome], *, as_json: bool) -> None:
+    from gamekit.bench.report import knowledge_with, measured_rows
+
+    knowledge = knowledge_with(root, outcomes)
+    rows = [(outcome, measured_rows(knowledge, outcome)) for outcome in outcomes]
+    if as_json:
+        print_json([row for outcome, given in rows if not outcome.recovered for row in given])
+        return
+    for outcome, given in rows:
+        _tell_outcome(outcome)
+        for row in given:
+            _tell_figure(outcome, row, knowledge.grade(row["id"]))
+
+
+def _tell_outcome(outcome: RunOutcome) -> None:
+    if outcome.record is None:
+        if outcome.skipped is not None:
+            say(f"{outcome.benchmark}: skipped, {outcome.skipped}")
+        return
+    run = outcome.record.run
+    again = " (it was killed earlier)" if outcome.recovered else ""
+    say(f"{outcome.benchmark}: {run.outcome}{again}, run {run.id}", "strong")
+    if run.reason:
+        paragraph(run.reason, "  ")
+    for warning in dict.fromkeys(text for case in run.cases for text in case.warnings):
+        paragraph(f"warning: {warning}", "  ")
+    if outcome.file is not None:
+        say(f"  appended {outcome.file}")
+
+
+def _tell_figure(outcome: RunOutcome, row: dict[str, Any], grade: Grade | None) -> None:
+    say(f"  {row['metric']}: {wording.figure(row['value']) or 'no figure'}, {grade}")
+    joined = next((one for one in outcome.joined if one.metric == row["metric"]), None)
+    if joined is None:
+        return
+    does = "begins" if joined.begins is not None else "joins"
+    what = "joins no series" if joined.series is None else f"{does} series {joined.series}"
+    paragraph(f"{what}: {joined.how}", "    ")
+
+
+def _judge(outcomes: Sequence[RunOutcome]) -> None:
+    """Raise what the exit code has to say: interrupted, broken file, failed, nothing measured."""
+    own = [outcome for outcome in outcomes if not outcome.recovered]
+    if any(outcome.interrupted for outcome in own):
+        raise KeyboardInterrupt
+    for outcome in own:
+        if outcome.fault is not None:
+            raise outcome.fault
+    failed = [one.benchmark for one in own if one.record is not None and not one.measured]
+    if failed:
+        raise BenchmarkFailed(f"{', '.join(failed)} failed", mend="the reason is told with the run")
+    if not any(outcome.measured for outcome in own):
+        reasons = "; ".join(f"{one.benchmark}: {one.skipped}" for one in own if one.skipped)
+        raise BenchmarkFailed(
+            f"nothing was measured{f' ({reasons})' if reasons else ''}",
+            mend="see what each benchmark needs: gamekit bench --list",
+        )

@@ -1,0 +1,47 @@
+"""``gamekit check``: validates the whole knowledge base and says what is in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import click
+
+from gamekit.commands.options import as_json_option
+from gamekit.commands.terminal import paragraph, print_json, say
+
+
+@click.command("check")
+@as_json_option
+def command(as_json: bool) -> None:
+    """Validate every finding, reference, review, formula and gate.
+
+    A contradicted claim is a result and no error, and so is one over an unknown. Each error is one
+    line with file, line and how to mend it.
+    """
+    from gamekit.analysis.summary import summarize
+    from gamekit.bench.discovery import discover, raise_problems
+    from gamekit.knowledge import build
+    from gamekit.store.load import load
+    from gamekit.store.root import find_root
+
+    root = find_root(Path.cwd())
+    summary = summarize(build(load(root)))
+    raise_problems(discover(root))
+    if as_json:
+        print_json(summary.as_json())
+        return
+    findings = sum(summary.kinds.values())
+    say(f"{findings} findings in {summary.files} files, {summary.runs} of them runs", "strong")
+    _counts("kinds", summary.kinds)
+    _counts("measurements", summary.grades)
+    _counts("claims", {verdict: len(ids) for verdict, ids in summary.claims.items()})
+    _counts("gates", {outcome: len(ids) for outcome, ids in summary.gates.items()})
+    for warning in summary.warnings:
+        paragraph(f"warning: {warning}")
+    say("no errors", "good")
+
+
+def _counts(name: str, counts: Mapping[str, int]) -> None:
+    if counts:
+        paragraph(f"{name}: {', '.join(f'{count} {what}' for what, count in counts.items())}")

@@ -1,0 +1,167 @@
+"""``gamekit show``: one finding with its history, or one run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from gamekit.commands import wording
+from gamekit.commands.options import as_json_option
+from gamekit.commands.terminal import paragraph, print_json, say, table
+
+# Fields of a record that have lines of their own, or are told by the head.
+_TOLD = {
+    *("id", "kind", "title", "source", "metric", "value", "unit", "subject", "match"),
+    *("environment", "series"),
+}
+
+
+@click.command("show")
+@click.argument("name", metavar="ID")
+@as_json_option
+def command(name: str, as_json: bool) -> None:
+    """Show the finding ID with its history, reviews and what depends on it; or the run ID."""
+    from gamekit.analysis.detail import detail
+    from gamekit.knowledge import build
+    from gamekit.store.load import load
+    from gamekit.store.root import find_root
+
+    told = detail(build(load(find_root(Path.cwd()))), name)
+    if as_json:
+        print_json(told)
+    elif told["kind"] == "run":
+        _show_run(told)
+    else:
+        _show_finding(told)
+
+
+def _show_finding(told: Mapping[str, Any]) -> None:
+    _head(told)
+    for name, content in told["finding"].items():
+        if name not in _TOLD:
+            _content(name, content)
+    if told["shifted"]:
+        _shifted(told["shifted"])
+    if told["history"]:
+        say("\nhistory, oldest first", "strong")
+        _rows(told["history"])
+    for review in told["reviews"]:
+        say(f"\n{review['verdict'].replace('_', ' ')}: {review['id']}, by {review['author']}")
+        paragraph(review["reason"], "  ")
+    _dependents(told["dependents"])
+
+
+def _head(told: Mapping[str, Any]) -> None:
+    """What is the same for all kinds: where it stands, its figure, grade, source and subject."""
+    say(f"{told['id']}: {told['title']}", "strong")
+    standing = ", ".join(told["status"]) or "not current"
+    say(f"{told['kind']} in {told['file']}:{told['line']}; {standing}")
+    if told["why_not"]:
+        paragraph(f"not current: {told['why_not']}")
+    say()
+    value = wording.figure(told["value"])
+    if value or told["metric"]:
+        say(f"{told['metric'] or 'figure'}: {value or _why_no_value(told['finding'])}", "strong")
+    if told["grade"]:
+        why = f" ({'; '.join(told['grade_why'])})" if told["grade_why"] else ""
+        _field("grade", f"{told['grade']}{why}")
+    if told["claim"]:
+        _field("verdict", f"{told['claim']['verdict']}. {told['claim']['explanation']}")
+    _field("source", wording.source(told["source"]))
+    for name in ("subject", "environment"):
+        if told[name]:
+            _field(name, wording.fields(told[name]))
+    if told["series"]:
+        _field("series", told["series"])
+
+
+def _why_no_value(finding: Mapping[str, Any]) -> str:
+    unknown = finding.get("value", {}).get("unknown")
+    return f"unknown: {unknown}" if unknown else "no figure"
+
+
+def _field(name: str, text: str) -> None:
+    paragraph(f"{name}: {text}")
+
+
+def _content(name: str, content: Any, indent: str = "") -> None:
+    """One field of a record: texts as they are, lists and mappings below the field's name."""
+    label = f"{indent}{name.replace('_', ' ')}:"
+    if isinstance(content, Mapping):
+        say(label)
+        for inner, value in content.items():
+            _content(str(inner), value, f"{indent}  ")
+    elif isinstance(content, list):
+        say(label)
+        for value in content:
+            if isinstance(value, Mapping):
+                _content("-", value, f"{indent}  ")
+            else:
+                paragraph(f"- {value}", f"{indent}  ")
+    else:
+        paragraph(f"{name.replace('_', ' ')}: {content}", indent)
+
+
+def _shifted(shift: Mapping[str, Any]) -> None:
+    change = shift["change"]
+    share = f" by {change['mid']:+.1%}" if change else ""
+    direction = "better" if shift["better"] else "worse"
+    paragraph(f"shifted{share} ({direction}): {shift['before']} → {shift['after']}")
+    paragraph(f"environments: {shift['environments']}", "  ")
+
+
+def _rows(rows: Sequence[Mapping[str, Any]]) -> None:
+    table(
+        ("id", "value", "grade", "status"),
+        [
+            (
+                row["id"],
+                wording.figure(row["value"]),
+                row["grade"] or "",
+                ", ".join(row["status"]) or "not current",
+            )
+            for row in rows
+        ],
+    )
+
+
+def _dependents(dependents: Sequence[Mapping[str, Any]]) -> None:
+    if not dependents:
+        return
+    say("\nwhat depends on it", "strong")
+    table(
+        ("id", "kind", "by", "through", "title"),
+        [
+            (
+                item["id"],
+                item["kind"],
+                f"{item['by']}{', computed' if item['computed'] else ''}",
+                item["through"] or "",
+                item["title"],
+            )
+            for item in dependents
+        ],
+    )
+
+
+def _show_run(told: Mapping[str, Any]) -> None:
+    run = told["run"]
+    say(f"{told['id']}: run of {run['benchmark']}, {run['outcome']}", "strong")
+    say(f"{told['file']}; {run['started']} to {run['finished']}")
+    if run.get("reason"):
+        _field("reason", run["reason"])
+    _field("command", " ".join(run["command"]))
+    if run.get("engine"):
+        stand_in = ", a stand-in" if run["engine"]["stand_in"] else ""
+        known = (run["engine"].get("name"), run["engine"].get("version"))
+        _field("engine", " ".join(filter(None, known)) + stand_in)
+    _field("environment", wording.fields(run["environment"]))
+    for case in run.get("cases", []):
+        _field("case", wording.fields(case.get("parameters", {})) or "no parameters")
+        for warning in case.get("warnings", []):
+            paragraph(f"warning: {warning}", "  ")
+    say("\nfindings", "strong")
+    _rows(told["findings"])
