@@ -22,42 +22,42 @@ def number(value: float, significant: int = SIGNIFICANT) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def span(figure: Range) -> str:
-    """A range as ``2.46 to 2.49``, ``82 to 83``; an exact one, or one that no digit tells, as one
-    number.
+def span(figure: Range, rounded: Range | None = None) -> str:
+    """A range as ``2.46 to 2.49`` or ``82 to 83``; one without width as one number.
 
-    The width decides how many decimals there are: to a tenth of it when it begins with 1 or 2
+    The width decides how many decimals there are: to a tenth of it when it begins with 1 to 3
     (2.40 to 2.55), else to its own first digit. Zeros at the end that both ends have are left out.
-    """  # noqa: D205 - the examples belong together
-    width = figure.high - figure.low
-    if width <= abs(figure.mid) * 1e-9:
-        return number(figure.mid)
+    A number without width has the digits that ``rounded``, the same figure with all roundings,
+    leaves it.
+    """
+    if not _has_width(figure):
+        return number(figure.mid) if rounded is None else middle(figure.mid, rounded)
     low, high = ends(figure)
     return f"{low} to {high}" if low != high else low
 
 
 def ends(figure: Range) -> tuple[str, str]:
     """Low and high of a range that has a width, with equally many decimals."""
-    decimals = _decimals(figure.high - figure.low)
+    decimals = _decimals(figure)
     low, high = _fixed(figure.low, decimals), _fixed(figure.high, decimals)
     while "." in low and low.endswith("0") and high.endswith("0"):
         low, high = low[:-1], high[:-1]
     return low.removesuffix("."), high.removesuffix(".")
 
 
-def middle(figure: Range) -> str:
-    """The mid of a range, with one digit more than its width tells: ``70.34`` of 69.8 to 70.9."""
-    width = figure.high - figure.low
-    if width <= abs(figure.mid) * 1e-9:
-        return number(figure.mid)
-    text = _fixed(figure.mid, _decimals(width))
+def middle(value: float, within: Range) -> str:
+    """A number inside a range, with the decimals that the range's ends would have."""
+    if not _has_width(within):
+        return number(value)
+    text = _fixed(value, _decimals(within))
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def stated(value: Quantity) -> str:
-    """A known quantity as it was stated, with the digits it was written with; samples by their
-    mean and interval.
-    """  # noqa: D205 - one sentence
+    """A known quantity with the digits it was written with; samples as the interval of their mean.
+
+    Raises ``ValueError`` for an unknown quantity.
+    """
     if value.samples is not None:
         return span(value.stated())
     if value.value is not None:
@@ -79,10 +79,16 @@ def percent(share: float) -> str:
     return f"{text} %"
 
 
-def _decimals(width: float) -> int:
+def _has_width(figure: Range) -> bool:
+    # What the last bits of a float differ by is no width.
+    return figure.high - figure.low > max(abs(figure.low), abs(figure.high)) * 1e-9
+
+
+def _decimals(figure: Range) -> int:
+    width = figure.high - figure.low
     exponent = math.floor(math.log10(width))
     first = width / 10.0**exponent
-    return max(0, -exponent + (1 if first < 3 else 0))
+    return max(0, -exponent + (1 if first <= 3 + 1e-9 else 0))
 
 
 def _written(value: float, rounded_to: float | None) -> str:

@@ -148,7 +148,14 @@ class _Ordering:
             inside = {item.name for other in contains for item in self._items[other]}
             more = [item.name for item in self._items[name] if item.name not in inside]
             beside = f" and adds {', '.join(more)}" if more else " together"
-            parts.append(f"it consists of all that {self._labels(contains)} does{beside}")
+            # Those that are part of another that is named need no naming.
+            widest = [
+                one
+                for one in contains
+                if not any(one in self._contains[other] for other in contains)
+            ]
+            verb = "does" if len(widest) == 1 else "do"
+            parts.append(f"it consists of all that {self._labels(widest)} {verb}{beside}")
         others = [
             other for other in waits_for if other not in contains and other in self._waits[name]
         ]
@@ -175,7 +182,7 @@ class _Ordering:
             return f"of what is possible now it takes the least effort, before {against}"
         if all(count < len(self._items[other]) for other in others):
             return f"it takes the least work ({own}), before {against}"
-        return f"nothing known sets it apart from {against}; it comes first by effort or label"
+        return f"as far as is known {against} could as well come first"
 
     def _labels(self, names: Iterable[str]) -> str:
         labels = [_approach(self._records[name]).label for name in names]

@@ -10,7 +10,6 @@ from gamekit.errors import UsageFault
 from gamekit.findings import Claim
 from gamekit.formula import Impossible, Known, Result, UnknownResult
 from gamekit.knowledge import NOTHING_INSTEAD, Instead, Knowledge
-from gamekit.quantity import Quantity
 from gamekit.ranges import Range
 from gamekit.store.load import Record
 
@@ -65,7 +64,7 @@ def evaluate(knowledge: Knowledge, name: str, instead: Instead = NOTHING_INSTEAD
         other, other_rounded = knowledge.computed(name, ("other_model", "formula"), instead)
     stated = None if claim.stated is None else claim.stated.with_rounding()
     verdict = _verdict(stated, (computed, rounded), (other, other_rounded))
-    explanation = _explained(claim, verdict, computed, rounded, other, other_rounded)
+    explanation = _explained(claim, verdict, (computed, rounded), (other, other_rounded))
     return ClaimResult(
         record, verdict, claim.unit, computed, rounded, stated, other, other_rounded, explanation
     )
@@ -122,51 +121,46 @@ def _meets(result: Result | None, stated: Range) -> bool:
 def _explained(
     claim: Claim,
     verdict: Verdict,
-    computed: Result,
-    rounded: Result,
-    other: Result | None,
-    other_rounded: Result | None,
+    own: tuple[Result, Result],
+    other: tuple[Result | None, Result | None],
 ) -> str:
-    if isinstance(computed, UnknownResult):
-        return f"The figure is {computed.reason}."
-    come = _come(computed, claim.unit)
+    if isinstance(own[0], UnknownResult):
+        return f"The figure is {own[0].reason}."
+    come = _come(own, claim.unit)
     if claim.stated is None:
-        return f"The findings give {come}{_rounded(rounded, claim.unit, computed)}."
-    stated = _spoken(claim.stated, claim.unit)
+        return f"The findings give {come}{_beyond(own, claim.unit)}."
+    stated = numbers.with_unit(numbers.stated(claim.stated), claim.unit)
     if verdict == "holds":
         return f"{stated} was stated, and the findings give {come}."
-    wider = _rounded(rounded, claim.unit, computed)
+    wider = _beyond(own, claim.unit)
     if verdict == "holds within rounding":
         return f"{stated} was stated; the findings give {come}{wider}."
-    if verdict == "rests on another model" and claim.other_model is not None:
-        met = other if _meets(other, claim.stated.with_rounding()) else other_rounded
-        return (
-            f"{stated} was stated; the findings give {come}{wider}, and another model,"
-            f" {claim.other_model.title}, gives {_come(met, claim.unit)}."
-        )
     beside = ""
     if claim.other_model is not None:
-        beside = f"; {claim.other_model.title} gives {_come(other, claim.unit)}"
+        beside = f"; another model gives {_come(other, claim.unit)}: {claim.other_model.title}"
     return f"{stated} was stated, but the findings give {come}{wider}{beside}."
 
 
-def _come(result: Result | None, unit: str) -> str:
-    if isinstance(result, Known):
-        text = numbers.with_unit(numbers.span(result.range), unit)
-        return f"{text} ({result.partly_impossible})" if result.partly_impossible else text
-    if isinstance(result, Impossible):
-        return f"no figure ({result.reason})"
-    return "no figure that is known"
+def _come(results: tuple[Result | None, Result | None], unit: str) -> str:
+    """The figure over stated ranges in words, with the digits that the roundings leave."""
+    plain, rounded = results
+    if isinstance(plain, Known):
+        wider = rounded.range if isinstance(rounded, Known) else None
+        text = numbers.with_unit(numbers.span(plain.range, wider), unit)
+        return f"{text} ({plain.partly_impossible})" if plain.partly_impossible else text
+    return (
+        f"no figure, since {plain.reason}" if isinstance(plain, Impossible) else "no known figure"
+    )
 
 
-def _rounded(rounded: Result, unit: str, computed: Result) -> str:
-    if not isinstance(rounded, Known):
-        return f" (with the roundings of the inputs {_come(rounded, unit)})"
-    if isinstance(computed, Known) and rounded.range == computed.range:
-        return ""
-    text = numbers.with_unit(numbers.span(rounded.range), unit)
-    return f" ({text} with the roundings of the inputs)"
-
-
-def _spoken(value: Quantity, unit: str) -> str:
-    return numbers.with_unit(numbers.stated(value), unit)
+def _beyond(results: tuple[Result, Result], unit: str) -> str:
+    """What the roundings of the inputs make of the figure, in brackets; empty where nothing."""
+    plain, rounded = results
+    if isinstance(rounded, Known):
+        if isinstance(plain, Known) and rounded.range == plain.range:
+            return ""
+        text = numbers.with_unit(numbers.span(rounded.range), unit)
+        return f" ({text} with the roundings of the inputs)"
+    if isinstance(plain, Known) and isinstance(rounded, Impossible):
+        return f" (with the roundings of the inputs no figure: {rounded.reason})"
+    return ""

@@ -94,8 +94,9 @@ def _claim(before: ClaimResult, after: ClaimResult) -> ClaimChange | None:
 
 
 def _figure(result: Result) -> object:
-    # Not the result itself: its leaves name the members, which always differ.
-    return result.range if isinstance(result, Known) else result
+    # Not the result itself: its leaves name the members, which always differ, and two figures that
+    # are unknown for different reasons are both no conclusion.
+    return result.range if isinstance(result, Known) else type(result)
 
 
 def _side(result: Result) -> int | None:

@@ -1,0 +1,149 @@
+"""Grades of measurements, derived from source, samples and run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gamekit.knowledge import Grade
+
+from .bases import ENGINE, STAND_IN, Data, known, measurement, published, run, said, steady
+
+AT = "2026-12-01T00:00:00Z"
+
+
+def grade(item: Data, *others: Data, **of_run: Any) -> Grade | None:
+    return known(run("r1", AT, item, *others, **of_run)).grade(item["id"])
+
+
+def test_enough_steady_samples_of_a_known_engine_are_adequate() -> None:
+    """Five samples with a narrow interval of an identified engine need no excuse."""
+    assert grade(steady("m", 80, None)) == Grade("adequate")
+
+
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [
+        ({"kind": "investigation", "messages": ["7"]}, "reported"),
+        (said("2026-11-30"), "reported"),
+        (published(), "published"),
+    ],
+)
+def test_the_grade_of_what_no_run_gave_follows_its_source(source: Data, name: str) -> None:
+    """Somebody's figure is reported, and what others published of their subject is published."""
+    found = known(measurement("m", 80, source=source)).grade("m")
+    assert found is not None
+    assert found.name == name
+
+
+def test_too_few_samples_are_inadequate_and_counted() -> None:
+    """Three of five samples are inadequate, with both numbers."""
+    assert grade(measurement("m", [80.0, 80.1, 80.2])) == Grade("inadequate", ("n = 3 of 5",))
+
+
+def test_a_wide_interval_is_inadequate() -> None:
+    """Five samples whose interval is wider than 10 % to either side say so."""
+    found = grade(measurement("m", [50.0, 60.0, 80.0, 100.0, 110.0]))
+    assert found is not None
+    assert found.name == "inadequate"
+    assert found.why == ("the interval is ±40% wide, more than ±10%",)
+
+
+def test_a_figure_without_its_samples_needs_their_number_and_an_interval() -> None:
+    """A run's bare figure is inadequate for want of a count and of an interval."""
+    assert grade(measurement("m", 80)) == Grade(
+        "inadequate", ("the number of samples is unknown", "no interval")
+    )
+
+
+def test_a_flaw_that_the_benchmark_saw_makes_it_inadequate() -> None:
+    """What a run says against its own figure is the reason."""
+    found = grade(steady("m", 80, None, flaws=["the client could not keep up"]))
+    assert found == Grade("inadequate", ("the client could not keep up",))
+
+
+@pytest.mark.parametrize(
+    ("engine", "environment", "why"),
+    [
+        ({"stand_in": False}, {}, ("the engine is not identified",)),
+        ({"stand_in": False, "name": "vllm"}, {}, ("the version of the engine is unknown",)),
+        ({"stand_in": False}, {"engine": "vllm", "engine_version": "0.20.0"}, ()),
+        (None, {}, ()),
+    ],
+)
+def test_an_engine_has_to_be_identified(engine: Data, environment: Data, why: tuple[str]) -> None:
+    """Where there is an engine, it or the environment has to tell its name and version."""
+    found = grade(steady("m", 80, None), engine=engine, environment=environment)
+    assert found is not None
+    assert found.why == why
+
+
+SPECULATING = {"speculation": "EAGLE3", "steps": 2}
+LENGTH = {"samples": [2.0] * 5, "unit": "tok/cycle"}
+
+
+def test_speculation_without_an_accept_length_is_inadequate() -> None:
+    """A speculative rate whose accept length nobody told is inadequate and says so."""
+    found = grade(steady("m", 80, None, subject=SPECULATING))
+    assert found == Grade("inadequate", ("speculation is on and the accept length is unknown",))
+
+
+@pytest.mark.parametrize("subject", [{"steps": 2}, {"drafter": "ours"}])
+def test_steps_or_a_drafter_mean_speculation(subject: Data) -> None:
+    """Speculation counts as on when only its steps or its drafter are known."""
+    found = grade(steady("m", 80, None, subject=subject))
+    assert found is not None
+    assert found.name == "inadequate"
+
+
+def test_the_accept_length_of_the_same_subject_in_the_run_is_enough() -> None:
+    """The rate is adequate when its run measured the accept length of that very subject."""
+    item = steady("m", 80, None, subject=SPECULATING)
+    length = measurement("l", LENGTH, metric="accept_length", subject=SPECULATING)
+    elsewhere = {**length, "subject": {**SPECULATING, "steps": 3}}
+    assert grade(item, length) == Grade("adequate")
+    assert grade(item, elsewhere) != Grade("adequate")
+
+
+def test_an_imposed_accept_length_is_known() -> None:
+    """An engine that draws accept lengths tells them by its subject."""
+    imposed = {**SPECULATING, "acceptance": "imposed", "imposed_accept_length": 2.5}
+    assert grade(steady("m", 80, None, subject=imposed)) == Grade("adequate")
+
+
+def test_what_the_stand_in_gave_is_simulated_whatever_its_samples() -> None:
+    """Nothing measured on the stand-in is adequate, and a failed run of it is not real either."""
+    for outcome in ({}, {"outcome": "failed", "reason": "it hung"}):
+        found = grade(steady("m", 80, None), engine=STAND_IN, **outcome)
+        assert found is not None
+        assert found.name == "simulated"
+
+
+@pytest.mark.parametrize(
+    ("item", "of_run", "why"),
+    [
+        (steady("m", 80, None), {"outcome": "failed", "reason": "no answer"}, "the run failed: no"),
+        (
+            steady("m", 80, None),
+            {"outcome": "interrupted", "reason": "killed"},
+            "the run was interrupted: killed",
+        ),
+        (measurement("m", {"unknown": "no chunk came", "unit": "tok/s"}), {}, "no chunk came"),
+    ],
+)
+def test_a_run_that_gave_nothing_failed(item: Data, of_run: Data, why: str) -> None:
+    """A run that is not done, or a value that is unknown, is failed with the reason."""
+    found = grade(item, engine=ENGINE, **of_run)
+    assert found is not None
+    assert found.name == "failed"
+    assert found.why[0].startswith(why)
+
+
+def test_a_curated_finding_may_come_from_a_run() -> None:
+    """A measurement outside the run's file that names the run is graded by that run."""
+    knowledge = known(
+        run("r1", AT), {**steady("m", 80, None), "source": {"kind": "run", "run": "r1"}}
+    )
+    assert knowledge.grade("m") == Grade("adequate")
+    assert knowledge.environment("m") == knowledge.base.runs["r1"].environment
