@@ -27,7 +27,10 @@ class ModelRoles(Strict):
 
 
 class Budgets(Strict):
-    """Size budgets of the plan in bytes; one that is exceeded is reported, not enforced."""
+    """Size budgets of the plan in bytes, its list of link targets not counted.
+
+    One that is exceeded is reported, not enforced.
+    """
 
     total: Annotated[int, Field(gt=0)] = 30_000
     sections: dict[Line, Annotated[int, Field(gt=0)]] = Field(default_factory=dict)
@@ -43,6 +46,9 @@ class Config(Strict):
     )
     goal: FindingId | None = Field(default=None, description="The decision that states the goal.")
     key_numbers: list[FindingId] = Field(default_factory=list)
+    root_cause: list[FindingId] = Field(
+        default_factory=list, description="Assumptions that say why the verify forward costs what it does."
+    )
     model: ModelRoles | None = None
     budgets: Budgets = Field(default_factory=Budgets)
 

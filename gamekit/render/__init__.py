@@ -1,0 +1,1 @@
+"""Documents derived from findings: the plan, the site's pages, llms.txt and the JSON Schema."""
