@@ -175,9 +175,11 @@ def _tell_figure(outcome: RunOutcome, row: dict[str, Any], grade: Grade | None) 
     joined = next((one for one in outcome.joined if one.metric == row["metric"]), None)
     if joined is None:
         return
-    does = "begins" if joined.begins is not None else "joins"
-    what = "joins no series" if joined.series is None else f"{does} series {joined.series}"
-    paragraph(f"{what}: {joined.how}", "    ")
+    if joined.begins is not None:
+        paragraph(f"begins series {joined.series}", "    ")
+    else:
+        series = "no series" if joined.series is None else f"series {joined.series}"
+        paragraph(f"joins {series}: {joined.how}", "    ")
 
 
 def _judge(outcomes: Sequence[RunOutcome]) -> None:

@@ -9,6 +9,7 @@ import click
 
 from gamekit.commands.options import as_json_option
 from gamekit.commands.terminal import paragraph, print_json, say
+from gamekit.commands.wording import counted
 
 
 @click.command("check")
@@ -31,8 +32,9 @@ def command(as_json: bool) -> None:
     if as_json:
         print_json(summary.as_json())
         return
-    findings = sum(summary.kinds.values())
-    say(f"{findings} findings in {summary.files} files, {summary.runs} of them runs", "strong")
+    findings = counted(sum(summary.kinds.values()), "finding")
+    files, runs = counted(summary.files, "file"), counted(summary.runs, "run")
+    say(f"{findings} in {files}, {runs}", "strong")
     _counts("kinds", summary.kinds)
     _counts("measurements", summary.grades)
     _counts("claims", {verdict: len(ids) for verdict, ids in summary.claims.items()})

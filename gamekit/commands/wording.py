@@ -38,14 +38,19 @@ def source(told: Mapping[str, Any]) -> str:
             return f"{told['name']}, {told['said']}"
 
 
+def counted(count: int, thing: str) -> str:
+    """A count of things, whose plural ends in s."""
+    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
+
+
 def fields(values: Mapping[str, Any]) -> str:
-    """Fields as ``name=value``, nested ones as ``outer.name=value``."""
+    """Fields as ``name=value``, nested ones as ``outer.name=value``; those without a value not."""
     parts: list[str] = []
     for name, value in values.items():
         if isinstance(value, Mapping):
             parts += [f"{name}.{inner}={inside}" for inner, inside in value.items()]
         elif isinstance(value, list):
             parts.append(f"{name}={','.join(map(str, value))}")
-        else:
+        elif value is not None:
             parts.append(f"{name}={value}")
     return " ".join(parts)

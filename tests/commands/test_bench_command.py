@@ -1,0 +1,161 @@
+"""``gamekit bench``: what it says, what it appends, and its exit codes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from .conftest import Command, parsed
+
+STEADY = '''"""A benchmark that needs nothing."""
+
+from gamekit.bench.module import Benchmark, Measures, Parameter
+
+BENCHMARK = Benchmark(
+    name="steady",
+    description="gives the figures it is told",
+    measures=[Measures("decode_rate")],
+    parameters=[
+        Parameter("rate", float, 80.0, "the figure", unit="tok/s"),
+        Parameter("fails", bool, False, "whether it fails"),
+    ],
+    run=lambda context: measured(context),
+)
+
+
+def measured(context):
+    context.tell(target="model-x", speculation="none", concurrency=1)
+    if context["fails"]:
+        raise RuntimeError("the disk is on fire")
+    for step in range(5):
+        yield {"decode_rate": context["rate"] + step / 10}
+'''
+NEEDS_GPUS = STEADY.replace('name="steady"', 'name="hungry", needs=Needs.GPUS').replace(
+    "Measures, Parameter", "Measures, Needs, Parameter"
+)
+
+
+@pytest.fixture
+def bench(base: Path) -> Path:
+    """The small knowledge base with a benchmark of its own."""
+    folder = base / "benchmarks"
+    folder.mkdir()
+    (folder / "steady.py").write_text(STEADY, encoding="utf-8")
+    return base
+
+
+def run_files(base: Path) -> list[Path]:
+    return sorted((base / "findings").rglob("measured/*/*.yaml"))
+
+
+def test_append_writes_one_file_that_joins_the_declared_series(
+    bench: Path, gamekit: Command
+) -> None:
+    """The run's figure joins the series whose fields it meets, and shows up as its current one."""
+    text = gamekit("bench", "steady", "--subject", "host=box", "--append")
+    (file,) = run_files(bench)
+    assert f"appended {file.relative_to(bench).as_posix()}" in text
+    assert "joins series rate" in text
+    assert "adequate" in text
+    assert parsed(gamekit("show", "rate", "--json"))["value"]["mid"] == pytest.approx(80.2)
+    run = parsed(gamekit("show", file.stem, "--json"))
+    assert run["kind"] == "run"
+    assert [row["metric"] for row in run["findings"]] == ["decode_rate"]
+    assert "run of steady, done" in gamekit("show", file.stem)
+
+
+def test_json_lists_the_measurements_in_the_form_of_query(bench: Path, gamekit: Command) -> None:
+    """Without --append nothing is written, and a figure has neither file nor line."""
+    before = sorted(bench.rglob("*"))
+    (row,) = parsed(gamekit("bench", "steady", "--subject", "host=box", "--json"))
+    assert row["grade"] == "adequate"
+    assert row["series"] == "rate"
+    assert row["file"] is row["line"] is None
+    assert set(row) == set(parsed(gamekit("query", "--json"))[0])
+    assert sorted(bench.rglob("*")) == before
+
+
+def test_a_run_without_known_subject_begins_a_series(bench: Path, gamekit: Command) -> None:
+    """Nothing is assumed of the host: without it the declared series is not joined."""
+    assert "joins series rate" not in gamekit("bench", "steady", "--subject", "host=elsewhere")
+    assert "begins series" in gamekit("bench", "steady", "--subject", "host=elsewhere")
+
+
+def test_a_failed_benchmark_is_recorded_and_exit_6(
+    bench: Path, refused: Callable[..., str], gamekit: Command
+) -> None:
+    """A benchmark that raises leaves a failed run with its reason, and no number anywhere."""
+    assert "steady failed" in refused(6, "bench", "steady", "--set", "fails=true", "--append")
+    (file,) = run_files(bench)
+    assert "the disk is on fire" in file.read_text(encoding="utf-8")
+    assert parsed(gamekit("show", "rate", "--json"))["value"]["mid"] == 82.5
+
+
+def test_what_cannot_run_here_is_skipped_with_its_reason(
+    bench: Path, refused: Callable[..., str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """When only a benchmark for several GPUs was asked for, nothing was measured: exit 6."""
+    (bench / "benchmarks" / "hungry.py").write_text(NEEDS_GPUS, encoding="utf-8")
+    line = refused(6, "bench", "hungry", "--append")
+    assert "nothing was measured" in line
+    assert "several GPUs" in line
+    assert run_files(bench) == []
+
+
+def test_a_server_that_does_not_answer_is_exit_6(bench: Path, refused: Callable[..., str]) -> None:
+    """A url that nobody listens on is never replaced by the stand-in."""
+    line = refused(6, "bench", "serving_decode", "--url", "http://127.0.0.1:9", "--append")
+    assert "127.0.0.1:9" in line
+    assert run_files(bench) == []
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["no_such_benchmark"],
+        ["steady", "--set", "nonsense=1"],
+        ["steady", "--set", "rate=fast"],
+        ["steady", "--set", "rate"],
+        ["steady", "--subject", "hots=box"],
+        ["steady", "--subject", "host"],
+        ["steady", "--series", "no-such-series"],
+        ["steady", "--series", "rate", "--subject", "host=elsewhere"],
+    ],
+)
+def test_options_that_do_not_fit_are_exit_2_and_write_nothing(
+    bench: Path, refused: Callable[..., str], arguments: list[str]
+) -> None:
+    """A wrong option is refused before anything is measured or written."""
+    assert refused(2, "bench", *arguments, "--append").count("\n") == 1
+    assert run_files(bench) == []
+
+
+def test_a_wrong_knowledge_base_is_told_before_measuring(
+    bench: Path, refused: Callable[..., str]
+) -> None:
+    """A dangling id is exit 1 at once, and no run file is written."""
+    (bench / "findings" / "bad.yaml").write_text("schema: 1\nfindings: [1]\n", encoding="utf-8")
+    refused(1, "bench", "steady", "--append")
+    assert run_files(bench) == []
+
+
+def test_list_names_needs_and_parameters(bench: Path, gamekit: Command) -> None:
+    """--list shows own and packaged benchmarks with units and defaults, also as JSON."""
+    text = gamekit("bench", "--list")
+    for part in ("steady", "serving_decode", "client_floor", "80.0 tok/s", "needs nothing"):
+        assert part in text
+    listed = {item["name"]: item for item in parsed(gamekit("bench", "--list", "--json"))}
+    assert listed["steady"]["parameters"][0]["unit"] == "tok/s"
+    assert listed["serving_decode"]["needs"] == "a server"
+
+
+def test_a_broken_benchmark_file_is_told_and_hides_no_other(
+    bench: Path, refused: Callable[..., str], gamekit: Command
+) -> None:
+    """A file that cannot be imported is exit 1 with its line; another one, named, still runs."""
+    (bench / "benchmarks" / "broken.py").write_text("x = (\n", encoding="utf-8")
+    assert "broken.py:1" in refused(1, "bench", "--list")
+    assert "broken.py:1" in refused(1, "check")
+    gamekit("bench", "steady")
