@@ -20,8 +20,8 @@ class GateResult:
     """Where a gate of an approach stands.
 
     ``left`` and ``right`` are the figures of its two sides, None while one is unknown.
-    ``applies`` is the outcome that leads on, None while nothing does. ``settled_by_rounding`` says
-    that the roundings of the inputs could turn it. ``explanation`` is one sentence for a reader.
+    ``applies`` is the outcome that leads on, None while nothing does. ``turned_by_rounding`` says
+    that the roundings of the inputs leave it open. ``explanation`` is one sentence for a reader.
     """
 
     record: Record
@@ -31,7 +31,7 @@ class GateResult:
     left: Known | None
     right: Known | None
     applies: Outcome | None
-    settled_by_rounding: bool
+    turned_by_rounding: bool
     explanation: str
 
 
@@ -73,7 +73,9 @@ def _evaluated(
     turned = isinstance(rounded, Verdict) and rounded.outcome != judged.outcome
     explanation = _explained(judged)
     if turned:
-        explanation = explanation.removesuffix(".") + ", within the roundings of the inputs."
+        explanation = (
+            explanation.removesuffix(".") + ", though the roundings of the inputs leave it open."
+        )
     return GateResult(
         record,
         number,
