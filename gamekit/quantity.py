@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -9,6 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from gamekit.ranges import Range
 from gamekit.statistics import mean_interval
 
+# No measured figure is larger, and squares of smaller ones are still numbers.
+LARGEST = 1e100
 RangeKind = Literal["observed", "rounded", "confidence"]
 # 82 and 2.0 stay int and float as written: the difference is the step they were rounded to.
 Number = (
@@ -33,7 +36,7 @@ class Quantity(BaseModel):
     high: Number | None = Field(default=None, description="Upper end of the stated range.")
     range: RangeKind | None = Field(
         default=None,
-        description="What low and high are: observed spread, ends of a rounding, or a 95 % interval.",
+        description="What low and high are: observed spread, ends of a rounding, 95 % interval.",
     )
     samples: list[Number] | None = Field(
         default=None,
@@ -62,6 +65,9 @@ class Quantity(BaseModel):
             raise ValueError(
                 "give one of: value, low and high with range, samples, or unknown with its reason"
             )
+        for number in (self.value, self.low, self.high, *(self.samples or ())):
+            if number is not None and abs(number) > LARGEST:
+                raise ValueError(f"a figure lies between {-LARGEST:g} and {LARGEST:g}")
         if (self.low is None) != (self.high is None) or (self.low is None) != (self.range is None):
             raise ValueError("low, high and range (observed, rounded or confidence) go together")
         if self.low is not None and self.high is not None:
@@ -86,7 +92,7 @@ class Quantity(BaseModel):
 
     @property
     def interval(self) -> RangeKind | None:
-        """What ``stated()`` spans: the stated range's kind, or confidence for two samples or more."""
+        """What ``stated()`` spans: the stated range, or for samples (two or more) confidence."""
         if self.samples is not None:
             return "confidence" if len(self.samples) > 1 else None
         return self.range
@@ -120,7 +126,11 @@ class Quantity(BaseModel):
             return stated
         low_step = self.rounded_to or rounding_step(low)
         high_step = self.rounded_to or rounding_step(high)
-        return Range(stated.low - low_step / 2, stated.mid, stated.high + high_step / 2)
+        return Range(
+            _moved(low, -low_step / 2),
+            stated.mid,
+            _moved(high, high_step / 2),
+        )
 
 
 def rounding_step(value: int | float) -> float:
@@ -133,4 +143,10 @@ def rounding_step(value: int | float) -> float:
         return 1.0
     mantissa, _, exponent = repr(value).partition("e")
     digits = len(mantissa.partition(".")[2])
-    return float(10.0 ** (int(exponent or 0) - digits))
+    # Read as a decimal: a power of ten computed in floats may miss the nearest one.
+    return float(f"1e{int(exponent or 0) - digits}")
+
+
+def _moved(value: float, by: float) -> float:
+    # In decimals, so that 2.46 less half of 0.01 is 2.455 and not a float beside it.
+    return float(Decimal(repr(value)) + Decimal(repr(by)))

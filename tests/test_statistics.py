@@ -1,0 +1,103 @@
+"""Intervals of measured figures and the ranges they give."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from gamekit.ranges import Range
+from gamekit.statistics import mean_interval, relative_half_width
+
+figures = st.floats(-1e6, 1e6)
+
+
+@given(st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=30), st.floats(0.5, 0.999))
+def test_mean_interval_is_that_of_the_t_distribution(samples: list[float], level: float) -> None:
+    """Mean and ends agree with scipy's own interval of Student's distribution."""
+    found = mean_interval(samples, level)
+    spread = np.std(samples, ddof=1) / math.sqrt(len(samples))
+    half = stats.t.ppf((1 + level) / 2, len(samples) - 1) * spread
+    assert found.mid == pytest.approx(np.mean(samples), abs=1e-9)
+    assert found.high - found.mid == pytest.approx(half, rel=1e-6, abs=1e-9)
+    assert found.mid - found.low == pytest.approx(half, rel=1e-6, abs=1e-9)
+
+
+def test_mean_interval_of_a_textbook_sample() -> None:
+    """1 to 5 has mean 3, s = sqrt(2.5), and t(0.975, 4) = 2.776."""
+    found = mean_interval([1, 2, 3, 4, 5])
+    assert (found.low, found.mid, found.high) == pytest.approx((1.0367, 3, 4.9633), abs=1e-4)
+
+
+def test_mean_interval_covers_the_truth_as_often_as_it_says() -> None:
+    """Of 2000 samples of five normal figures, 95 % of the intervals hold the true mean."""
+    random = np.random.default_rng(3)
+    draws = random.normal(82.0, 1.5, size=(2000, 5))
+    held = [(found := mean_interval(row.tolist())).low <= 82.0 <= found.high for row in draws]
+    assert abs(np.mean(held) - 0.95) <= 4 * math.sqrt(0.95 * 0.05 / 2000)
+
+
+def test_one_sample_has_no_interval() -> None:
+    """A single sample gives its value without a width."""
+    assert mean_interval([82.4]) == Range.exact(82.4)
+
+
+def test_no_samples_are_refused() -> None:
+    """There is no mean of nothing."""
+    with pytest.raises(ValueError, match="no samples"):
+        mean_interval([])
+
+
+def test_samples_that_are_no_numbers_are_refused() -> None:
+    """NaN and infinity never become a figure."""
+    with pytest.raises(ValueError, match="finite"):
+        mean_interval([1.0, math.nan])
+
+
+def test_relative_half_width() -> None:
+    """81 to 85 about 83 is 2/83; about 0 it is infinite unless the figure is exact."""
+    assert relative_half_width(Range(81, 83, 85)) == pytest.approx(2 / 83)
+    assert relative_half_width(Range(-85, -83, -81)) == pytest.approx(2 / 83)
+    assert relative_half_width(Range(-1, 0, 1)) == math.inf
+    assert relative_half_width(Range.exact(0)) == 0
+
+
+@given(figures, figures, figures)
+def test_a_range_is_ordered_or_refused(low: float, mid: float, high: float) -> None:
+    """Only low <= mid <= high is a range."""
+    if low <= mid <= high:
+        assert Range(low, mid, high).is_exact == (low == high)
+    else:
+        with pytest.raises(ValueError, match="does not hold"):
+            Range(low, mid, high)
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+def test_a_range_is_finite(bad: float) -> None:
+    """No end and no middle may be infinite or NaN."""
+    for ends in ((bad, 0, 1), (0, bad, 1), (0, 0, bad)):
+        with pytest.raises(ValueError, match="finite"):
+            Range(*ends)
+
+
+@given(st.tuples(figures, figures), st.tuples(figures, figures))
+def test_ranges_overlap_when_some_number_lies_in_both(
+    one: tuple[float, float], other: tuple[float, float]
+) -> None:
+    """Overlap is symmetric, counts touching ends, and is that the larger low is in both."""
+    first = Range(min(one), min(one), max(one))
+    second = Range(min(other), min(other), max(other))
+    shared = max(first.low, second.low)
+    assert first.overlaps(second) == (shared <= first.high and shared <= second.high)
+    assert first.overlaps(second) == second.overlaps(first)
+
+
+def test_widening_a_range() -> None:
+    """Widening moves both ends out, and by less than 0 is refused."""
+    assert Range(1, 2, 3).widened(0.5) == Range(0.5, 2, 3.5)
+    with pytest.raises(ValueError, match="cannot be widened"):
+        Range(1, 2, 3).widened(-0.5)
