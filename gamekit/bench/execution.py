@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -47,7 +47,7 @@ class Setup:
 class _CaseInHand:
     number: int
     context: Context
-    samples: Iterator[Sample]
+    samples: Generator[Sample, None, None]
     rows: list[dict[str, Any]] = field(default_factory=list)
     spooled: Subject | None = None
 
@@ -71,7 +71,7 @@ class Execution:
         self._setup = setup
         self._engine = engine
         self._cases = cases
-        self._environment, self._state = _surroundings(engine, capture)
+        self._environment, self._state = surroundings(engine, capture)
         self._started = datetime.now(UTC)
         self._clock = time.monotonic()
         self._done: list[_CaseInHand] = []
@@ -98,7 +98,7 @@ class Execution:
         if self.failed:
             return
         context = self._context(self._cases[number])
-        self._now = _CaseInHand(number, context, iter(self.benchmark.run(context)))
+        self._now = _CaseInHand(number, context, self._samples(context))
 
     def step(self) -> bool:
         """Take one sample of the case begun; False when the case, or the run, is over."""
@@ -146,9 +146,7 @@ class Execution:
     def close(self) -> None:
         """Give up the spool's lock: what is unfinished becomes a failed run at the next append."""
         for case in (*self._done, *([self._now] if self._now else [])):
-            close = getattr(case.samples, "close", None)
-            if close is not None:
-                close()
+            case.samples.close()
         if self._spool is not None:
             self._spool.close()
 
@@ -172,6 +170,10 @@ class Execution:
             self._setup.root,
             self._setup.progress,
         )
+
+    def _samples(self, context: Context) -> Generator[Sample, None, None]:
+        # Begun by the first step, where whatever goes wrong in it is caught.
+        yield from self.benchmark.run(context) or ()
 
     def _take(self, case: _CaseInHand, sample: Sample) -> None:
         row = self._setup.redactor.data(checked_sample(self.benchmark, sample))
@@ -310,7 +312,7 @@ class Execution:
         return f"{type(error).__name__}: {error}{place}"
 
 
-def _surroundings(
+def surroundings(
     engine: EngineFacts | None, capture: Capture
 ) -> tuple[Environment, dict[str, Any]]:
     """The environment and state of what is measured.

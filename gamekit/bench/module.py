@@ -21,6 +21,8 @@ Value = str | int | float | bool | None
 Sample = Mapping[str, Any]
 ERROR = "error"
 
+# No parameter is larger, and a run file holds integers of 64 bits.
+_LARGEST = 1e18
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,59}")
 
 
@@ -55,9 +57,9 @@ class Parameter:
         """The value that ``text`` stands for. Raises ``UsageFault`` for one that is not allowed."""
         value = self._typed(text)
         if isinstance(value, int | float) and not isinstance(value, bool):
-            low = -float("inf") if self.low is None else self.low
-            high = float("inf") if self.high is None else self.high
-            if not low <= value <= high:
+            low = -_LARGEST if self.low is None else self.low
+            high = _LARGEST if self.high is None else self.high
+            if not low <= value <= high:  # nor is NaN
                 raise self._fault(text, self._allowed())
         if self.choices and value not in self.choices:
             raise self._fault(text, self._allowed())
@@ -80,10 +82,11 @@ class Parameter:
     def _allowed(self) -> str:
         if self.choices:
             return f"choose from: {', '.join(self.choices)}"
-        if self.low is None or self.high is None:
-            edge = f"at least {self.low:g}" if self.low is not None else f"at most {self.high:g}"
-            return f"give {edge}"
-        return f"give {self.low:g} to {self.high:g}"
+        if self.low is not None and self.high is not None:
+            return f"give {self.low:g} to {self.high:g}"
+        if self.low is not None:
+            return f"give at least {self.low:g}"
+        return "give a number" if self.high is None else f"give at most {self.high:g}"
 
     def _fault(self, text: str, mend: str) -> UsageFault:
         return UsageFault(f"{self.name}={text} is not allowed ({self.description})", mend=mend)
