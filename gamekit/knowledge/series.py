@@ -50,7 +50,7 @@ class SeriesViews:
         self._order = order
         self._grades = grades
         self._views: dict[str, SeriesView] = {}
-        self._counting: dict[str, list[Record]] = {}
+        self._counting: dict[str, dict[str, list[Record]]] = {}
 
     @cached_property
     def _members(self) -> dict[str, list[Record]]:
@@ -170,23 +170,26 @@ class SeriesViews:
         if finding.series is None or boot is None or not finding.value.is_known:
             return False
         contradicted = False
-        for later in reversed(self._runs_that_count(finding.series)):
-            if self._order.key(later.id) <= self._order.key(record.id):
-                break
-            if self.environment(later).boot in (None, boot):
-                continue
-            if not disagree(finding.value, _measurement(later).value):
-                return False
-            contradicted = True
+        # By boot: a thousand runs on one boot are no reason to look at each for each.
+        for other, runs in self._runs_that_count(finding.series).items():
+            for later in runs if other != boot else ():
+                if self._order.key(later.id) <= self._order.key(record.id):
+                    break
+                if not disagree(finding.value, _measurement(later).value):
+                    return False
+                contradicted = True
         return contradicted
 
-    def _runs_that_count(self, series: str) -> list[Record]:
+    def _runs_that_count(self, series: str) -> dict[str, list[Record]]:
+        """The adequate members that stand, by the boot they were measured on, newest first."""
         if series not in self._counting:
-            self._counting[series] = [
-                member
-                for member in self.view(series).members
-                if _graded(self._grades.of(member), "adequate") and self._stands(member)
-            ]
+            boots: dict[str, list[Record]] = defaultdict(list)
+            for member in reversed(self.view(series).members):
+                boot = self.environment(member).boot
+                adequate = _graded(self._grades.of(member), "adequate")
+                if boot is not None and adequate and self._stands(member):
+                    boots[boot].append(member)
+            self._counting[series] = boots
         return self._counting[series]
 
 
