@@ -1,0 +1,1 @@
+"""Tests of what is derived from the findings, with the small bases they are made from."""
