@@ -86,6 +86,6 @@ def _differ(differences: Sequence[Difference]) -> DocumentsDiffer:
         mend = "write them with: gamekit render"
     if len(differences) == 1:
         return DocumentsDiffer(_STATES[differences[0].state], file=differences[0].path, mend=mend)
-    counts = Counter(_STATES[difference.state] for difference in differences)
+    counts = Counter(_STATES[difference.state].partition(":")[0] for difference in differences)
     told = ", ".join(f"{count} {state}" for state, count in counts.items())
     return DocumentsDiffer(f"{len(differences)} documents differ: {told}", mend=mend)

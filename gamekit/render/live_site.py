@@ -55,6 +55,7 @@ def serve(root: Path, port: int, tell: Callable[[str], None]) -> None:
     finally:
         stopped.set()
         watcher.join()
+    raise KeyboardInterrupt  # which MkDocs took for the way to end; here it is one like any other
 
 
 def signature(root: Path) -> Signature:
