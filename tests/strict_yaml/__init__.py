@@ -1,0 +1,1 @@
+"""Tests of the strict YAML reader and writer."""
