@@ -10,7 +10,13 @@ from gamekit.commands.terminal import say
 
 
 @click.command("serve")
-@click.option("--port", type=click.IntRange(1, 65535), default=8000, show_default=True)
+@click.option(
+    "--port",
+    type=click.IntRange(1, 65535),
+    default=8000,
+    show_default=True,
+    help="Port to listen on.",
+)
 def command(port: int) -> None:
     """Serve the site to this machine, rendering again whenever its sources change.
 
