@@ -31,7 +31,7 @@ def span(figure: Range, rounded: Range | None = None) -> str:
     leaves it.
     """
     if not _has_width(figure):
-        return number(figure.mid) if rounded is None else middle(figure.mid, rounded)
+        return middle(figure, rounded)
     low, high = ends(figure)
     return f"{low} to {high}" if low != high else low
 
@@ -45,11 +45,12 @@ def ends(figure: Range) -> tuple[str, str]:
     return low.removesuffix("."), high.removesuffix(".")
 
 
-def middle(value: float, within: Range) -> str:
-    """A number inside a range, with the decimals that the range's ends would have."""
-    if not _has_width(within):
-        return number(value)
-    text = _fixed(value, _decimals(within))
+def middle(figure: Range, within: Range | None = None) -> str:
+    """The mid of a range, with the decimals that its ends, or those of ``within``, would have."""
+    width = figure if within is None else within
+    if not _has_width(width):
+        return number(figure.mid)
+    text = _fixed(figure.mid, _decimals(width))
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 

@@ -46,6 +46,13 @@ def test_an_exact_figure_has_the_digits_that_its_roundings_leave() -> None:
     assert numbers.span(exact, Range(4.49, exact.mid, 6.78)) == "5.6"
 
 
+def test_the_mid_of_a_measured_range_has_the_digits_of_its_ends() -> None:
+    """A mean is shown no finer than its interval."""
+    assert numbers.middle(Range(69.804, 70.0123, 70.196)) == "70"
+    assert numbers.middle(Range(68.2, 70.37, 73.1)) == "70"
+    assert numbers.middle(Range(69.94, 70.37, 70.8)) == "70.4"
+
+
 def test_the_last_bits_of_a_float_are_no_width() -> None:
     """A range that only rounding errors gave a width is one number."""
     assert numbers.span(Range(0.3, 0.3, 0.1 + 0.2)) == "0.3"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gamekit.findings import Environment
+from gamekit.findings import Environment, Run
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,15 @@ def compare(before: Environment, after: Environment) -> Comparison:
         unknown_before=tuple(field for field in new if field not in old),
         unknown_after=tuple(field for field in old if field not in new),
     )
+
+
+def environment_of(run: Run) -> Environment:
+    """The environment of a run, with what the engine told of itself where that leaves it open."""
+    if run.engine is None:
+        return run.environment
+    told = {"engine": run.engine.name, "engine_version": run.engine.version}
+    known = run.environment.model_dump(include=set(told), exclude_none=True)
+    return run.environment.model_copy(update={**told, **known})
 
 
 def _flat(environment: Environment) -> dict[str, str]:

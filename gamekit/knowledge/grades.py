@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Literal
 
 from gamekit.findings import Measurement, Publication, Run, RunSource, Subject
+from gamekit.knowledge.environments import environment_of
 from gamekit.statistics import relative_half_width
 from gamekit.store.load import Record
 
@@ -67,9 +68,10 @@ class Grades:
 
     def _unidentified(self, finding: Measurement, run: Run) -> Iterator[str]:
         if run.engine is not None:
-            if not (run.engine.name or run.environment.engine):
+            environment = environment_of(run)
+            if environment.engine is None:
                 yield "the engine is not identified"
-            elif not (run.engine.version or run.environment.engine_version):
+            elif environment.engine_version is None:
                 yield "the version of the engine is unknown"
         if _speculates(finding.subject) and not self._accept_length_known(finding, run):
             yield "speculation is on and the accept length is unknown"

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from gamekit.findings import Environment, Measurement, Run, RunSource, Series
 from gamekit.knowledge.effects import Effects
-from gamekit.knowledge.environments import compare
+from gamekit.knowledge.environments import compare, environment_of
 from gamekit.knowledge.grades import Grade, Grades
 from gamekit.knowledge.order import Key, Order
 from gamekit.knowledge.shifts import Shift, disagree, relative_change
@@ -159,9 +159,11 @@ class SeriesViews:
     def environment(self, record: Record) -> Environment:
         """The environment of a measurement: that of the run it names, or the one stated with it."""
         source = record.finding.source
-        if isinstance(source, RunSource):
-            return self._runs[source.run].environment
-        return record.environment
+        return (
+            environment_of(self._runs[source.run])
+            if isinstance(source, RunSource)
+            else record.environment
+        )
 
     def contradicted_by_later_boots(self, record: Record) -> bool:
         """Whether later adequate runs of its series, on boots known to be others, all disagree."""

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gamekit.errors import UsageFault
-from gamekit.knowledge import Knowledge
+from gamekit.findings import Environment
+from gamekit.knowledge import Knowledge, compare
 
 from .bases import (
     STAND_IN,
@@ -121,7 +122,9 @@ def test_a_disagreeing_run_is_shifted_with_change_direction_and_environments() -
     assert shift.change is not None
     assert shift.change.mid == pytest.approx(70 / 82.5 - 1)
     assert shift.change.low == pytest.approx(69.804 / 83 - 1, abs=1e-4)
-    assert shift.environments.in_words() == "driver 570 → 575; unknown before: boot"
+    assert shift.environments.in_words() == (
+        "driver 570 → 575; unknown before: engine, engine_version, boot"
+    )
 
 
 def test_the_better_direction_is_that_of_the_metric() -> None:
@@ -184,6 +187,43 @@ def test_an_older_review_does_not_settle_a_new_shift() -> None:
     view = known(series("rate"), BASELINE, EARLY, earlier, run_of("m", 70)).series("rate")
     assert view.shifted is not None
     assert view.shifted.before.id == "baseline"
+
+
+def test_a_review_about_something_else_settles_nothing() -> None:
+    """The new figure may be evidence in another matter without being judged against the old."""
+    elsewhere = review("r", "disputes", ["word"], evidence=["m"])
+    word = measurement("word", 3)
+    view = known(series("rate"), BASELINE, word, run_of("m", 70), elsewhere).series("rate")
+    assert view.shifted is not None
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        ({}, {}, "no part of the environment is recorded for both"),
+        ({"driver": "570"}, {"driver": "570"}, "nothing that both recorded differs"),
+        (
+            {"driver": "570", "cpu": "x"},
+            {"driver": "570"},
+            "nothing that both recorded differs; unknown after: cpu",
+        ),
+        (
+            {"gpus": ["A", "B"], "variables": {"NCCL_ALGO": "Ring"}},
+            {"gpus": ["A"], "variables": {"NCCL_ALGO": "Tree"}},
+            "gpus A, B → A; variables.NCCL_ALGO Ring → Tree",
+        ),
+    ],
+)
+def test_environments_are_compared_field_by_field(before: Data, after: Data, words: str) -> None:
+    """What differs is named with both values, and what only one of the two knows is told apart."""
+    compared = compare(Environment.model_validate(before), Environment.model_validate(after))
+    assert compared.in_words() == words
+
+
+def test_a_run_tells_its_engine_where_its_environment_does_not() -> None:
+    """The engine's own name and version are part of the environment of what it measured."""
+    environment = known(series("rate"), run_of("m", 70)).environment("m")
+    assert (environment.engine, environment.engine_version) == ("sglang", "0.5.6")
 
 
 def test_a_member_that_supersedes_its_predecessor_settles_it_itself() -> None:
