@@ -20,7 +20,7 @@ def figure(value: Mapping[str, Any] | None) -> str:
         details.append(f"{span(told)}{kind}")
     if value["n"] is not None:
         details.append(f"n = {value['n']}")
-    text = with_unit(middle(told.mid, told), value["unit"])
+    text = with_unit(middle(told), value["unit"])
     return f"{text} ({'; '.join(details)})" if details else text
 
 
