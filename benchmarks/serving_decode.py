@@ -47,6 +47,9 @@ def run(context: Context) -> Iterator[Sample]:
             yield sample
     for notice, times in notices.items():
         context.warn(f"{times} of {len(samples)} requests: {notice}")
+    for metric in ("decode_rate", "time_per_output_token"):
+        if all(sample.get(metric) is None for sample in samples):
+            context.not_known(metric, "; ".join(notices) or "no answer took any time to decode")
     _judge_client(context, lags)
     _judge_speculation(context, samples)
     _judge_cache(context, samples)

@@ -17,7 +17,7 @@ from gamekit.bench.engine_facts import EngineFacts
 from gamekit.bench.module import ERROR, Benchmark, Sample, Value
 from gamekit.bench.redact import Redactor
 from gamekit.bench.results import case_findings, checked_sample, line
-from gamekit.bench.series import Joined, join
+from gamekit.bench.series import Joined, join, told_by_series
 from gamekit.bench.subject import Told
 from gamekit.errors import GamekitError, UsageFault
 from gamekit.findings import Case, Environment, Finding, Run, Series, Subject
@@ -36,7 +36,7 @@ class Setup:
     base: Base | None
     command: list[str]
     redactor: Redactor
-    sources: Sequence[Told]
+    told: Told
     series: Mapping[str, Series]
     host: str | None
     append: bool
@@ -156,7 +156,9 @@ class Execution:
             self._spool.remove()
 
     def _context(self, parameters: Mapping[str, Value]) -> Context:
-        sources = list(self._setup.sources)
+        metrics = {one.metric for one in self.benchmark.measures}
+        series = {name: one for name, one in self._setup.series.items() if name in metrics}
+        sources = [self._setup.told, *told_by_series(series)]
         if self._engine is not None:
             sources.append(self._engine.told)
         # The host of an engine elsewhere is not this one.

@@ -19,7 +19,7 @@ from gamekit.bench.engine_facts import EngineFacts, ask_engine
 from gamekit.bench.execution import Execution, Setup
 from gamekit.bench.module import Benchmark, Needs, Value
 from gamekit.bench.redact import Redactor
-from gamekit.bench.series import Joined, told_by_series, told_series
+from gamekit.bench.series import Joined, told_series
 from gamekit.bench.server_identity import Api
 from gamekit.bench.simulator_config import SimulatorConfig
 from gamekit.bench.stand_in import StandInEngine
@@ -89,7 +89,8 @@ def run_benchmarks(  # noqa: PLR0913 - one keyword an option of the command
     What cannot run here is an outcome with its reason, and so is a broken benchmark file and a
     failed or interrupted run. Raises ``UsageFault`` for options that do not fit,
     ``BenchmarkFailed`` for a url that does not answer, ``MachineRefused`` where nothing can be
-    written, and what loading the knowledge base raises.
+    written, and what loading the knowledge base raises. A ``UsageFault`` that comes up behind
+    another outcome is an outcome as well.
     """
     if append and root is None:
         raise UsageFault(
@@ -115,23 +116,29 @@ def run_benchmarks(  # noqa: PLR0913 - one keyword an option of the command
         base=base,
         command=redactor.command(_command_line() if command is None else command),
         redactor=redactor,
-        sources=[Told("--subject", firm=told.known()), *told_by_series(series_told)],
+        told=Told("--subject", firm=told.known()),
         series=series_told,
         host=host_name(redactor),
         append=append,
         progress=progress,
     )
     engines = [ask_engine(url, _api(sweeps), redactor) for url in urls]
-    around = capture(redactor)
     if not names:
         outcomes += [RunOutcome(Path(one.file or "").stem, fault=one) for one in found.problems]
     with _signals():
         for benchmark in selected:
+            around = capture(redactor)
             reason = _cannot_run(benchmark, around)
             if reason is not None:
                 outcomes.append(RunOutcome(benchmark.name, skipped=reason))
                 continue
-            outcomes += _run(setup, benchmark, sweeps[benchmark.name], engines, around)
+            try:
+                outcomes += _run(setup, benchmark, sweeps[benchmark.name], engines, around)
+            except UsageFault as error:
+                if not outcomes:
+                    raise
+                # What ran before it is told all the same.
+                outcomes.append(RunOutcome(benchmark.name, fault=error))
             if outcomes[-1].interrupted:
                 break
     return outcomes
@@ -253,4 +260,5 @@ def _handling(handlers: Mapping[signal.Signals, object]) -> Iterator[None]:
         yield
     finally:
         for number, handler in before.items():
-            signal.signal(number, handler)
+            # None is a handler that was not set from Python, and cannot be set again.
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)

@@ -194,6 +194,27 @@ def test_the_series_told_fills_what_is_unknown_and_never_overrides(root: Path) -
         run(root, "counting", subject=["target=GLM"], series=["kimi"])
 
 
+def test_a_series_told_concerns_only_what_measures_its_metric(tmp_path: Path) -> None:
+    """The subject of another benchmark of the same call is not filled from it."""
+    other = COUNTING.replace("counting", "other").replace("decode_rate", "end_to_end_rate")
+    root = knowledge_base(tmp_path / "kb", {"counting": COUNTING, "other": other})
+    series_file(root, {"id": "kimi", "match": {"target": "Kimi-K2.5"}})
+    first, second = run(root, "counting", "other", series=["kimi"])
+    assert measurement(first).subject.target == "Kimi-K2.5"
+    assert measurement(second, "end_to_end_rate").subject.target is None
+
+
+def test_a_refusal_behind_another_run_hides_that_run_from_nobody(tmp_path: Path) -> None:
+    """The second benchmark contradicts --subject: the first one's outcome is still returned."""
+    other = COUNTING.replace("counting", "other").replace("concurrency=1", "concurrency=2")
+    root = knowledge_base(tmp_path / "kb", {"counting": COUNTING, "other": other})
+    first, second = run(root, "counting", "other", subject=["concurrency=1"], append=True)
+    assert first.measured
+    assert isinstance(second.fault, UsageFault)
+    assert len(load(root).runs) == 1
+    assert no_spool_is_left(root)
+
+
 def test_a_declared_series_is_joined_by_its_subject(root: Path) -> None:
     """A run whose subject has all the fields of a declared series joins it unasked."""
     series_file(root, {"id": "kimi", "match": {"target": "Kimi-K2.5", "concurrency": 1}})
