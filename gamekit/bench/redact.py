@@ -28,16 +28,19 @@ _NOT_SECRET = re.compile(
 
 _NAME_AND_VALUE = re.compile(
     r"""(?P<name>[A-Za-z_][A-Za-z0-9_.\-]*)(?P<quote>["']?)(?P<sign>\s*=\s*|\s*:\s+|:(?=["'\w]))"""
-    r"""(?P<value>"(?:[^"\\]|\\.)*"|'[^']*'|[^\s"'&,;]+)"""
+    # As far as a shell word or a part of a query reaches, rather too far than too short.
+    r"""(?:"(?:[^"\\]|\\.)*"|'[^']*'|[^\s&])+"""
 )
 _FLAG_AND_VALUE = re.compile(
-    r"""(?P<flag>--?[A-Za-z][A-Za-z0-9_\-]*)(?P<space>\s+)(?P<value>"[^"]*"|'[^']*'|[^\s"']+)"""
+    r"""(?P<flag>--?[A-Za-z][A-Za-z0-9_\-]*)(?P<space>\s+)"""
+    r"""(?P<value>(?:"[^"]*"|'[^']*'|\S)+)"""
 )
+_ARGUMENT = re.compile(r"(?P<name>-{0,2}[A-Za-z_][A-Za-z0-9_.\-]*)=.", re.DOTALL)
 _AUTHORIZATION = re.compile(
     r"""(?i)\b((?:proxy-)?authorization["']?\s*[:=]\s*["']?)"""
-    r"""(?!\[redacted\])[^\s"']+(?:[ \t]+[^\s"',;]+)?"""
+    r"""(?!\[redacted\](?:["'\s]|\Z))[^\s"']+(?:[ \t]+[^\s"']+)?"""
 )
-_BEARER = re.compile(r"(?i)\b(bearer\s+)(?!\[redacted\])[^\s\"',;]+")
+_BEARER = re.compile(r"""(?i)\b(bearer\s+)[^\s"']+""")
 _IN_URL = re.compile(
     r"([A-Za-z][A-Za-z0-9+.\-]*://)(?!\[redacted\]@)[^\s/?#\"'@]*(?:@[^\s/?#\"'@]*)*@"
 )
@@ -131,7 +134,9 @@ class Redactor:
             if hide and not argument.startswith("--"):
                 kept.append(HIDDEN)
             else:
-                kept.append(self.text(argument))
+                pair = _ARGUMENT.match(argument)
+                secret = pair is not None and is_secret_name(pair["name"])
+                kept.append(f"{pair['name']}={HIDDEN}" if secret and pair else self.text(argument))
             hide = argument.startswith("-") and "=" not in argument and is_secret_name(argument)
         return kept
 
@@ -164,12 +169,12 @@ def _any_of(texts: Iterable[str], before: str, after: str) -> re.Pattern[str] | 
 
 
 def _without_value(match: re.Match[str]) -> str:
-    if not is_secret_name(match["name"]) or HIDDEN in match["value"]:
+    if not is_secret_name(match["name"]):
         return match[0]
     return f"{match['name']}{match['quote']}{match['sign']}{HIDDEN}"
 
 
 def _without_flag_value(match: re.Match[str]) -> str:
-    if not is_secret_name(match["flag"]) or match["value"].startswith(("--", HIDDEN)):
+    if not is_secret_name(match["flag"]) or match["value"].startswith("--"):
         return match[0]
     return f"{match['flag']}{match['space']}{HIDDEN}"
