@@ -180,7 +180,7 @@ class Execution:
     def _take(self, case: _CaseInHand, sample: Sample) -> None:
         row = self._setup.redactor.data(checked_sample(self.benchmark, sample))
         if not case.rows:
-            self._check_series(case)
+            self._check_series(case, row)
         case.rows.append(row)
         if self._spool is None:
             return
@@ -194,10 +194,17 @@ class Execution:
             )
         self._spool.event("sample", case=case.number, values=row)
 
-    def _check_series(self, case: _CaseInHand) -> None:
+    def _check_series(self, case: _CaseInHand, row: Mapping[str, Any]) -> None:
         """Refuse what cannot be put into a series while nothing but one sample would be lost."""
         for measures in self.benchmark.measures:
-            join(measures, case.context.subject, self._setup.base, self._setup.series, self.run_id)
+            if row.get(measures.metric) is not None:
+                join(
+                    measures,
+                    case.context.subject,
+                    self._setup.base,
+                    self._setup.series,
+                    self.run_id,
+                )
 
     def _judge(self) -> None:
         """A run in which no replicate gave a headline metric measured nothing: it has failed."""
