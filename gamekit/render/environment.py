@@ -135,6 +135,7 @@ _FILTERS: dict[str, Callable[..., Any]] = {
     "join": _join,
     "length": len,
     "lines": "\n".join,
+    "measurements": lambda records: [one for one in records if one.finding.kind == "measurement"],
     "paragraphs": markdown.paragraphs,
     "reversed": reversed,
     "spaced": shlex.join,

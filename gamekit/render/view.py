@@ -69,13 +69,18 @@ class View:
             return "unknown" if "unknown" in type(figure.stated).__name__.lower() else "impossible"
         measured = figure.record.finding if figure.record is not None else None
         if isinstance(measured, Measurement):
-            return numbers.with_unit(numbers.stated(measured.value), figure.unit)
+            return self.quantity_text(measured.value)
         return numbers.with_unit(numbers.span(figure.known), figure.unit)
 
     def quantity_text(self, value: Quantity) -> str:
         """A quantity as it was stated, with its unit, as plain text."""
         if value.unknown is not None:
             return f"unknown ({value.unknown})"
+        if value.interval == "confidence":
+            figure = value.stated()
+            return (
+                f"{numbers.with_unit(numbers.middle(figure), value.unit)} ({numbers.span(figure)})"
+            )
         return numbers.with_unit(numbers.stated(value), value.unit)
 
     def why_no_figure(self, name: str) -> Markdown:
