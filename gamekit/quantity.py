@@ -23,7 +23,7 @@ class Quantity(BaseModel):
     """One of ``value``, ``low`` and ``high`` with ``range``, ``samples``, ``unknown``; unit always.
 
     ``value`` may come with ``low``, ``high`` and ``range`` when somebody stated an interval around
-    it, and with ``n`` when the samples themselves were not kept.
+    it, and with ``count`` when the samples themselves were not kept.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -43,7 +43,7 @@ class Quantity(BaseModel):
         min_length=1,
         description="One number a replicate, in the order they were taken.",
     )
-    n: Annotated[int, Field(ge=1, strict=True)] | None = Field(
+    count: Annotated[int, Field(ge=1, strict=True)] | None = Field(
         default=None,
         description="How many samples are behind a figure whose samples were not kept.",
     )
@@ -76,8 +76,8 @@ class Quantity(BaseModel):
                 raise ValueError("low <= value <= high does not hold")
         if not stated and self.rounded_to is not None:
             raise ValueError("rounded_to describes a stated figure; samples are not rounded")
-        if self.n is not None and not stated:
-            raise ValueError("n describes a stated figure; samples count themselves")
+        if self.count is not None and not stated:
+            raise ValueError("count describes a stated figure; samples count themselves")
         return self
 
     @property
@@ -86,9 +86,9 @@ class Quantity(BaseModel):
         return self.unknown is None
 
     @property
-    def count(self) -> int | None:
+    def sample_count(self) -> int | None:
         """Number of samples behind the figure; None when nobody said."""
-        return len(self.samples) if self.samples is not None else self.n
+        return len(self.samples) if self.samples is not None else self.count
 
     @property
     def interval(self) -> RangeKind | None:

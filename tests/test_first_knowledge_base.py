@@ -264,7 +264,7 @@ def test_no_efforts_versions_or_samples_are_invented(curated: Mapping[str, Recor
             told = finding.environment.model_dump(exclude_defaults=True)
             assert set(told) <= {"engine", "boot"}, record.id
             assert finding.value.samples is None
-            assert finding.value.n is None
+            assert finding.value.count is None
             assert finding.subject.concurrency is None
         if isinstance(finding, Evaluation):
             assert finding.state != "running"

@@ -39,7 +39,7 @@ def test_samples_are_their_mean_and_its_interval() -> None:
     figure = quantity(samples=samples)
     assert figure.stated() == mean_interval(samples)
     assert figure.with_rounding() == figure.stated()
-    assert figure.count == 5
+    assert figure.sample_count == 5
     assert figure.interval == "confidence"
     assert quantity(samples=[82.1]).interval is None
 
@@ -48,7 +48,7 @@ def test_an_unknown_has_its_reason_and_no_figure() -> None:
     """An unknown quantity says why and raises where a figure is asked for."""
     figure = quantity(unknown="the texts do not say")
     assert not figure.is_known
-    assert figure.count is None
+    assert figure.sample_count is None
     for ask in (figure.stated, figure.with_rounding):
         with pytest.raises(ValueError, match="the texts do not say"):
             ask()
@@ -108,8 +108,8 @@ def test_rounding_step_is_the_last_digit_written(value: float, step: float) -> N
         ({"low": 2, "high": 1, "range": "observed"}, "does not hold"),
         ({"low": 1, "high": 2, "value": 3, "range": "observed"}, "does not hold"),
         ({"samples": [1.0], "rounded_to": 0.1}, "samples are not rounded"),
-        ({"samples": [1.0], "n": 3}, "samples count themselves"),
-        ({"unknown": "x", "n": 3}, "samples count themselves"),
+        ({"samples": [1.0], "count": 3}, "samples count themselves"),
+        ({"unknown": "x", "count": 3}, "samples count themselves"),
         ({"samples": []}, "at least 1 item"),
         ({"unknown": ""}, "at least 1 character"),
         ({"value": True}, "valid"),
@@ -118,7 +118,7 @@ def test_rounding_step_is_the_last_digit_written(value: float, step: float) -> N
         ({"value": float("inf")}, "finite"),
         ({"value": 10**400}, "a figure lies between"),
         ({"samples": [1.0, 1e200]}, "a figure lies between"),
-        ({"value": 1, "n": 0}, "greater than or equal to 1"),
+        ({"value": 1, "count": 0}, "greater than or equal to 1"),
         ({"value": 1, "rounded_to": 0}, "greater than 0"),
         ({"value": 1, "sigma": 2}, "Extra inputs"),
     ],

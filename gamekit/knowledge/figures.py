@@ -101,7 +101,7 @@ class Figures:
                 stated,
                 rounded,
                 record,
-                finding.value.count if known else None,
+                finding.value.sample_count if known else None,
                 finding.value.interval if known else None,
             )
         if isinstance(finding, Series):

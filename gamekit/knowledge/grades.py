@@ -109,12 +109,12 @@ def _failure(finding: Measurement, run: Run) -> tuple[str, ...]:
 
 def _too_few(finding: Measurement) -> Iterator[str]:
     value = finding.value
-    if value.count is None:
+    if value.sample_count is None:
         yield "the number of samples is unknown"
-    elif value.count < ENOUGH_SAMPLES:
-        yield f"n = {value.count} of {ENOUGH_SAMPLES}"
+    elif value.sample_count < ENOUGH_SAMPLES:
+        yield f"n = {value.sample_count} of {ENOUGH_SAMPLES}"
     if value.interval in (None, "rounded"):
-        if value.count is None or value.count >= ENOUGH_SAMPLES:
+        if value.sample_count is None or value.sample_count >= ENOUGH_SAMPLES:
             yield "no interval"
         return
     half = relative_half_width(value.stated())

@@ -74,7 +74,9 @@ def _explain(
     if kind == "extra_forbidden":
         name = str(item["loc"][-1])
         close = difflib.get_close_matches(name, _field_names(model), n=1)
-        mend = f"did you mean {close[0]}?" if close else "remove it, or see the schema for the names"
+        mend = (
+            f"did you mean {close[0]}?" if close else "remove it, or see the schema for the names"
+        )
         return "there is no such field", mend
     if kind == "missing":
         return "is missing", "add it"

@@ -89,7 +89,7 @@ def test_the_truth_of_the_stand_in_is_found(tmp_path: Path) -> None:
     found = figures(outcome)
     truth = {"ttft": 100, "time_per_output_token": 10, "decode_rate": 100, "cycle_time": 20}
     for metric, value in truth.items():
-        assert found[metric].value.count == 5
+        assert found[metric].value.sample_count == 5
         assert found[metric].value.stated().mid == pytest.approx(value, rel=0.05), metric
     assert found["accept_length"].value.samples == [2.0] * 5
     run = load(root).runs[run_of(outcome).id]
@@ -177,7 +177,7 @@ def test_several_requests_at_once_are_one_subject() -> None:
     """concurrency=3 sends three at one moment and is part of the subject."""
     with engine(PLAIN, generated(9, 9), gap_s=0.001) as url:
         outcome = serving(urls=[url], settings=["requests=6", "concurrency=3", "warmup=0"])
-    assert figures(outcome)["ttft"].value.count == 6
+    assert figures(outcome)["ttft"].value.sample_count == 6
     assert figures(outcome)["ttft"].subject.concurrency == 3
 
 
@@ -199,7 +199,7 @@ def test_without_a_count_no_rate_is_made_up() -> None:
     """An engine that tells no tokens gives a TTFT; its rate is unknown with that reason."""
     with engine(PLAIN, chatted(9)[:-1], gap_s=0.001) as url:
         found = figures(serving(urls=[url], settings=[*FEW, "api=openai"]))
-    assert found["ttft"].value.count == 3
+    assert found["ttft"].value.sample_count == 3
     for metric in ("decode_rate", "time_per_output_token"):
         assert "told no token count" in (found[metric].value.unknown or "")
 
