@@ -29,7 +29,7 @@ plan: $(VENV)/.site
 	  "; site: site/index.html"
 
 test: $(VENV)/.test
-	$(BIN)/pytest
+	$(BIN)/pytest -n auto
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .
