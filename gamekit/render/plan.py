@@ -137,6 +137,18 @@ class PlanContent:
         assert isinstance(finding, Claim)  # noqa: S101 - templates ask for claims
         return "" if finding.stated is None else self._view.quantity_text(finding.stated)
 
+    def relation(self, one: str, other: str) -> str:
+        """How a figure lies to another: below, above, not clearly apart from, or unknown against.
+
+        Over stated ranges; ranges that meet are not apart.
+        """
+        left, right = self._knowledge.figure(one).known, self._knowledge.figure(other).known
+        if left is None or right is None:
+            return "unknown against"
+        if left.overlaps(right):
+            return "not clearly apart from"
+        return "below" if left.high < right.low else "above"
+
     def approaches(self) -> list[approaches.Placed]:
         """Open approaches in the order to take them."""
         return list(approaches.order(self._knowledge).open)

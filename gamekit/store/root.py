@@ -24,6 +24,7 @@ class ModelRoles(Strict):
     speculative_rate: FindingId
     cycle_time: FindingId
     accept_length: FindingId
+    break_even: FindingId | None = None
 
 
 class Budgets(Strict):

@@ -122,7 +122,7 @@ def test_simulated_and_failed_runs_leave_every_byte_of_the_plan(root):
 
 @pytest.mark.parametrize("verdict", ["supersedes", "disputes", "retracts"])
 def test_a_review_moves_the_figure_back(root, verdict):
-    """A review of the new rate restores the old figures, and check shows before what would change."""
+    """A review of the new rate restores the old figures; check showed what would change."""
     before = _plan(root)
     run = baseline_run(RATES)
     put(root, run)
@@ -155,6 +155,35 @@ def test_rendering_again_writes_nothing(root):
     report = render(root)
     assert report.written == []
     assert {path: path.stat().st_mtime_ns for path in root.rglob("*") if path.is_file()} == times
+
+
+def test_the_conclusion_turns_with_the_figures(root):
+    """The plan's sentence on why the drafter must improve is computed: it turns with the rates."""
+    before = section(_plan(root), "Why, in numbers")
+    assert before.count("**below**") == 2
+    assert "has to be right more often" in before
+    path = root / "findings" / "speculation.yaml"
+    text = path.read_text(encoding="utf-8")
+    assert text.count("low: 59, high: 61") == 1
+    path.write_text(text.replace("low: 59, high: 61", "low: 95, high: 97"), encoding="utf-8")
+    after = section(_plan(root), "Why, in numbers")
+    assert "**below**" not in after
+    assert after.count("**above**") == 2
+    assert "So speculation pays" in after
+
+
+def test_the_plan_is_within_its_budgets(root):
+    """No section of the plan, nor the whole, is larger than gamekit.yaml allows."""
+    assert render(root).warnings == []
+
+
+def test_a_section_over_its_budget_is_reported(root):
+    """A budget that is exceeded is a warning that names the section and both sizes."""
+    config = root / "gamekit.yaml"
+    text = config.read_text(encoding="utf-8")
+    config.write_text(re.sub(r"goal: \d+", "goal: 100", text), encoding="utf-8")
+    (warning,) = render(root).warnings
+    assert re.search(r"section goal of the plan has \d+ bytes, and its budget is 100", warning)
 
 
 def test_order_of_approaches_in_the_plan_is_c_a_b(root):
