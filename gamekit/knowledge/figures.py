@@ -76,6 +76,7 @@ class Figures:
         self._grades = grades
         self._series = series
         self._figures: dict[str, Figure] = {}
+        self._computed: dict[tuple[str, Path], tuple[Result, Result]] = {}
 
     def of(self, record: Record, instead: Instead = NOTHING_INSTEAD) -> Figure:
         """The figure of ``record``.
@@ -135,6 +136,15 @@ class Figures:
 
         Raises ``FormulaError`` with its place when it grows out of bounds.
         """
+        if instead:
+            return self._evaluated(record, path, instead)
+        # A document asks for the same claim many times, and a range is costly to prove.
+        key = (record.id, path)
+        if key not in self._computed:
+            self._computed[key] = self._evaluated(record, path, instead)
+        return self._computed[key]
+
+    def _evaluated(self, record: Record, path: Path, instead: Instead) -> tuple[Result, Result]:
         formula = self._formulas.get(record.id, *path)
         try:
             return (
