@@ -48,7 +48,8 @@ class Config(Strict):
     goal: FindingId | None = Field(default=None, description="The decision that states the goal.")
     key_numbers: list[FindingId] = Field(default_factory=list)
     root_cause: list[FindingId] = Field(
-        default_factory=list, description="Assumptions that say why the verify forward costs what it does."
+        default_factory=list,
+        description="Assumptions that say why the verify forward costs what it does.",
     )
     model: ModelRoles | None = None
     budgets: Budgets = Field(default_factory=Budgets)

@@ -102,13 +102,10 @@ def _real_path(data: Any, loc: Sequence[str | int]) -> Path:
     """``loc`` without the union tags that pydantic adds and the data does not have."""
     path: list[str | int] = []
     for step in loc:
-        if isinstance(data, dict) and step in data:
+        in_list = isinstance(data, list) and isinstance(step, int) and step < len(data)
+        if in_list or (isinstance(data, dict) and step in data):
             data = data[step]
-        elif isinstance(data, list) and isinstance(step, int) and step < len(data):
-            data = data[step]
-        else:
-            continue
-        path.append(step)
+            path.append(step)
     return tuple(path)
 
 
