@@ -7,21 +7,21 @@ from dataclasses import asdict
 from statistics import median
 from typing import Any
 
-from gamekit.bench import event_loop
-from gamekit.bench.client import StreamClient
+from gamekit import event_loop
 from gamekit.bench.context import Context
-from gamekit.bench.event_loop import LoopLag
 from gamekit.bench.floor import measure_floor
 from gamekit.bench.module import ERROR, Benchmark, Measures, Needs, Parameter, Sample
 from gamekit.bench.prompts import RANDOM_IDS, prompt_set, random_ids
-from gamekit.bench.stream_figures import stream_figures
-from gamekit.bench.stream_requests import (
+from gamekit.event_loop import LoopLag
+from gamekit.streaming.client import StreamClient
+from gamekit.streaming.figures import stream_figures
+from gamekit.streaming.record import StreamRecord
+from gamekit.streaming.requests import (
     StreamRequest,
     chat_request,
     completion_request,
     generate_request,
 )
-from gamekit.bench.streams import StreamRecord
 
 DECODING = ("decode_rate", "time_per_output_token", "cycle_time")
 

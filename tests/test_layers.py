@@ -16,7 +16,7 @@ PACKAGE = REPOSITORY / "gamekit"
 
 # Lowest first. A module may import what stands above it in this list, and its own layer.
 LAYERS = (
-    ("errors", "bundled", "ranges"),
+    ("errors", "bundled", "ranges", "event_loop"),
     ("statistics", "metrics"),
     ("quantity",),
     ("speculation", "numbers"),
@@ -26,6 +26,8 @@ LAYERS = (
     ("store",),
     ("knowledge",),
     ("analysis",),
+    ("stand_in",),
+    ("streaming",),
     ("bench",),
     ("render",),
     ("commands",),

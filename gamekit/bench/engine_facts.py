@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gamekit.bench import event_loop
-from gamekit.bench.address import parse_address
-from gamekit.bench.client import StreamClient
+from gamekit import event_loop
 from gamekit.bench.redact import Redactor
-from gamekit.bench.server_identity import Api, ServerIdentity, identify
 from gamekit.bench.subject import Field, Told, is_local_path, model_name
 from gamekit.findings import Engine
+from gamekit.streaming.address import parse_address
+from gamekit.streaming.client import StreamClient
+from gamekit.streaming.server_identity import Api, ServerIdentity, identify
 
 STAND_IN_NAME = "gamekit simulate"
 # What an engine answers as owner of its models, where that is the engine's own name.

@@ -7,13 +7,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gamekit.bench import event_loop
-from gamekit.bench.client import Exchange, StreamClient
-from gamekit.bench.event_loop import LoopLag, PreciseSelector
-from gamekit.bench.simulator_config import SimulatorConfig
-from gamekit.bench.sse import ServerSentEvents
-from gamekit.bench.stand_in import StandInEngine
-from gamekit.bench.stream_requests import generate_request
+from gamekit import event_loop
+from gamekit.event_loop import LoopLag, PreciseSelector
+from gamekit.stand_in.config import SimulatorConfig
+from gamekit.stand_in.process import StandInEngine
+from gamekit.streaming.client import Exchange, StreamClient
+from gamekit.streaming.requests import generate_request
+from gamekit.streaming.sse import ServerSentEvents
 
 _SENT = re.compile(rb'"stand_in_arrived_ns":(\d+),"stand_in_sent_ns":(\d+)')
 # Time for all requests of a burst to have arrived before the first token is due.

@@ -20,16 +20,16 @@ from gamekit.bench.execution import Execution, Setup
 from gamekit.bench.module import Benchmark, Needs, Value
 from gamekit.bench.redact import Redactor
 from gamekit.bench.series import Joined, told_series
-from gamekit.bench.server_identity import Api
-from gamekit.bench.simulator_config import SimulatorConfig
-from gamekit.bench.stand_in import StandInEngine
 from gamekit.bench.subject import Told, parse_subject
 from gamekit.bench.sweep import cases_of, parse_settings
 from gamekit.errors import GamekitError, UsageFault
+from gamekit.stand_in.config import SimulatorConfig
+from gamekit.stand_in.process import StandInEngine
 from gamekit.store.append import check_writable
 from gamekit.store.load import load
 from gamekit.store.record import RunRecord
 from gamekit.store.spool import recover
+from gamekit.streaming.server_identity import Api
 
 # What stands in for an engine when none was given: quick, and with speculation, so that every
 # figure of a serving benchmark has something to measure.

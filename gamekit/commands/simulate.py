@@ -42,8 +42,8 @@ def command(
     as simulated and never mixes with the rest. A fractional accept length is spread over the cycles
     by a fixed sequence. It runs until it is interrupted.
     """
-    from gamekit.bench.simulator import run
-    from gamekit.bench.simulator_config import SimulatorConfig
+    from gamekit.stand_in.config import SimulatorConfig
+    from gamekit.stand_in.engine import run
 
     config = SimulatorConfig(prefill_ms, cycle_ms, accept_len, steps)
 

@@ -15,10 +15,10 @@ from gamekit.bench.engine_facts import ask_engine
 from gamekit.bench.execution import surroundings
 from gamekit.bench.redact import Redactor
 from gamekit.bench.runner import RunOutcome, run_benchmarks
-from gamekit.bench.simulator_config import SimulatorConfig
-from gamekit.bench.stand_in import StandInEngine
 from gamekit.errors import UsageFault
 from gamekit.findings import Measurement, Run
+from gamekit.stand_in.config import SimulatorConfig
+from gamekit.stand_in.process import StandInEngine
 from gamekit.store.load import load
 
 SPECULATING = {

@@ -1,1 +1,1 @@
-"""Tests of the rendered documents."""
+"""Tests of the documents: templates, plan and pages."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from gamekit.bench.streams import CountSource, SpeculationCounters
+from gamekit.streaming.record import CountSource, SpeculationCounters
 
 Carries = Literal["nothing", "reasoning", "answer"]
 

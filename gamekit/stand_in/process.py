@@ -11,10 +11,10 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
-from gamekit.bench import event_loop
-from gamekit.bench.simulator import serve
-from gamekit.bench.simulator_config import SimulatorConfig
+from gamekit import event_loop
 from gamekit.errors import BenchmarkFailed
+from gamekit.stand_in.config import SimulatorConfig
+from gamekit.stand_in.engine import serve
 
 _HOST = "127.0.0.1"
 _LONGEST_END_S = 5.0

@@ -20,22 +20,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gamekit.bench import event_loop
-from gamekit.bench.client import Exchange, StreamClient
+from gamekit import event_loop
 from gamekit.bench.floor import measure_floor, percentile
-from gamekit.bench.server_identity import identify
-from gamekit.bench.simulator import serve
-from gamekit.bench.simulator_config import SimulatorConfig, accepted_tokens
-from gamekit.bench.stand_in import StandInEngine
-from gamekit.bench.stream_figures import stream_figures
-from gamekit.bench.stream_requests import (
+from gamekit.errors import MachineRefused, UsageFault
+from gamekit.stand_in.config import SimulatorConfig, accepted_tokens
+from gamekit.stand_in.engine import serve
+from gamekit.stand_in.process import StandInEngine
+from gamekit.streaming.client import Exchange, StreamClient
+from gamekit.streaming.figures import stream_figures
+from gamekit.streaming.record import StreamRecord
+from gamekit.streaming.requests import (
     StreamRequest,
     chat_request,
     completion_request,
     generate_request,
 )
-from gamekit.bench.streams import StreamRecord
-from gamekit.errors import MachineRefused, UsageFault
+from gamekit.streaming.server_identity import identify
 
 T = TypeVar("T")
 QUICK = SimulatorConfig(prefill_ms=40, cycle_ms=5, accept_len=2.6, steps=3)
@@ -323,8 +323,8 @@ def test_the_child_ends_with_its_block_even_on_an_error() -> None:
 
 PARENT = """
 import time
-from gamekit.bench.simulator_config import SimulatorConfig
-from gamekit.bench.stand_in import StandInEngine
+from gamekit.stand_in.config import SimulatorConfig
+from gamekit.stand_in.process import StandInEngine
 with StandInEngine(SimulatorConfig()) as engine:
     print(engine.process_id, flush=True)
     time.sleep(600)

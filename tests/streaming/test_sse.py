@@ -7,10 +7,10 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from streaming import NAMES, recording
+from streams import NAMES, recording
 
-from gamekit.bench.http_response import HttpResponse
-from gamekit.bench.sse import ServerSentEvents
+from gamekit.streaming.http_response import HttpResponse
+from gamekit.streaming.sse import ServerSentEvents
 
 TRICKY = (
     b'\xef\xbb\xbf: a comment\r\n\r\ndata: {"text":"gr\xc3\xbc\xc3\x9fe \xf0\x9f\x8e\xb2"}\r\n\r\n'

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gamekit.bench.address import parse_address
 from gamekit.errors import UsageFault
+from gamekit.streaming.address import parse_address
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ import time
 
 import pytest
 
-from gamekit.bench import event_loop
-from gamekit.bench.event_loop import LoopLag, PreciseSelector
+from gamekit import event_loop
+from gamekit.event_loop import LoopLag, PreciseSelector
 
 
 @pytest.mark.parametrize("punctual", [False, True])

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
-from gamekit.bench.http_response import HttpResponse
-from gamekit.bench.sse import ServerSentEvents
-from gamekit.bench.stream_events import StreamEvent, read_event
-from gamekit.bench.streams import (
+from gamekit.streaming.events import StreamEvent, read_event
+from gamekit.streaming.http_response import HttpResponse
+from gamekit.streaming.record import (
     LONGEST_MESSAGE,
     CountSource,
     FailureKind,
@@ -17,6 +16,7 @@ from gamekit.bench.streams import (
     StreamRecord,
     TokenChunk,
 )
+from gamekit.streaming.sse import ServerSentEvents
 
 _DONE = b"[DONE]"
 

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from gamekit.bench.streams import SpeculationCounters, StreamRecord
+from gamekit.streaming.record import SpeculationCounters, StreamRecord
 
 FirstChunkSource = Literal["told", "counted", "assumed"]
 

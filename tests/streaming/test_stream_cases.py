@@ -7,16 +7,16 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from streaming import DONE, END, HEAD, chat, event, framed, generated, response, usage
+from streams import DONE, END, HEAD, chat, event, framed, generated, response, usage
 
-from gamekit.bench.stream_figures import (
+from gamekit.streaming.figures import (
     decode_rate,
     end_to_end_rate,
     peak_rate,
     stream_figures,
 )
-from gamekit.bench.stream_reader import read_stream
-from gamekit.bench.streams import LONGEST_MESSAGE, StreamRecord, TokenChunk
+from gamekit.streaming.reader import read_stream
+from gamekit.streaming.record import LONGEST_MESSAGE, StreamRecord, TokenChunk
 
 
 def content(text: str, **more: Any) -> dict[str, Any]:

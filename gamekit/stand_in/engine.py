@@ -15,16 +15,16 @@ from urllib.parse import urlsplit
 
 import httptools
 
-from gamekit.bench import event_loop
-from gamekit.bench.simulator_config import MODEL_NAME, SimulatorConfig
-from gamekit.bench.simulator_text import (
+from gamekit import event_loop
+from gamekit.errors import MachineRefused
+from gamekit.stand_in.answers import (
     Answer,
     BadRequest,
     model_info,
     read_request,
     server_info,
 )
-from gamekit.errors import MachineRefused
+from gamekit.stand_in.config import MODEL_NAME, SimulatorConfig
 
 _GENERATING = ("/generate", "/v1/chat/completions", "/v1/completions")
 _LARGEST_BODY = 16 * 1024 * 1024

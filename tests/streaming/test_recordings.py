@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from streaming import NAMES, RECORDINGS, recording
+from streams import NAMES, RECORDINGS, recording
 
-from gamekit.bench.stream_figures import stream_figures
-from gamekit.bench.stream_reader import read_stream
-from gamekit.bench.streams import StreamRecord
+from gamekit.streaming.figures import stream_figures
+from gamekit.streaming.reader import read_stream
+from gamekit.streaming.record import StreamRecord
 
 
 def table() -> dict[str, list[str]]:

@@ -10,15 +10,15 @@ from typing import Any, TypeVar
 
 import pytest
 from scripted import plain, scripted_server
-from streaming import DONE, END, HEAD, event, framed, generated
+from streams import DONE, END, HEAD, event, framed, generated
 
-from gamekit.bench import event_loop
-from gamekit.bench.client import API_KEY_VARIABLE, StreamClient, Timeouts
-from gamekit.bench.server_identity import identify
-from gamekit.bench.stream_figures import stream_figures
-from gamekit.bench.stream_requests import chat_request, completion_request, generate_request
-from gamekit.bench.streams import StreamRecord
+from gamekit import event_loop
 from gamekit.errors import BenchmarkFailed, UsageFault
+from gamekit.streaming.client import API_KEY_VARIABLE, StreamClient, Timeouts
+from gamekit.streaming.figures import stream_figures
+from gamekit.streaming.record import StreamRecord
+from gamekit.streaming.requests import chat_request, completion_request, generate_request
+from gamekit.streaming.server_identity import identify
 
 T = TypeVar("T")
 ANSWER = HEAD + framed(event(generated(1))) + framed(event(generated(3, "length")))

@@ -13,13 +13,13 @@ from types import TracebackType
 from typing import Any, Self
 
 from gamekit import __version__
-from gamekit.bench.address import ServerAddress, parse_address
-from gamekit.bench.connection import Connection
-from gamekit.bench.http_response import HttpResponse
-from gamekit.bench.stream_reader import StreamReader, shortened
-from gamekit.bench.stream_requests import StreamRequest
-from gamekit.bench.streams import StreamFailure, StreamRecord
 from gamekit.errors import BenchmarkFailed, UsageFault
+from gamekit.streaming.address import ServerAddress, parse_address
+from gamekit.streaming.connection import Connection
+from gamekit.streaming.http_response import HttpResponse
+from gamekit.streaming.reader import StreamReader, shortened
+from gamekit.streaming.record import StreamFailure, StreamRecord
+from gamekit.streaming.requests import StreamRequest
 
 API_KEY_VARIABLE = "GAMEKIT_API_KEY"
 # Parsing yields to the loop after this much, so that other streams' time stamps stay true.

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gamekit import __version__
-from gamekit.bench.simulator_config import (
+from gamekit.stand_in.config import (
     ENGINE_NAME,
     MODEL_NAME,
     SimulatorConfig,

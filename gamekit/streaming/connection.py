@@ -6,9 +6,9 @@ import asyncio
 import ssl
 import time
 
-from gamekit.bench.address import ServerAddress
-from gamekit.bench.http_response import HttpResponse
-from gamekit.bench.streams import StreamFailure
+from gamekit.streaming.address import ServerAddress
+from gamekit.streaming.http_response import HttpResponse
+from gamekit.streaming.record import StreamFailure
 
 # One read at most; shared by all connections of the process, each read is copied out at once.
 _BUFFER = memoryview(bytearray(64 * 1024))

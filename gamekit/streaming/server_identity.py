@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from gamekit.bench.client import StreamClient
-from gamekit.bench.simulator_config import ENGINE_NAME
 from gamekit.errors import BenchmarkFailed
+from gamekit.stand_in.config import ENGINE_NAME
+from gamekit.streaming.client import StreamClient
 
 Api = Literal["sglang", "openai"]
 

@@ -1,0 +1,1 @@
+"""Streams of serving engines: sending requests, reading answers, and what one stream says."""
