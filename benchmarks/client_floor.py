@@ -39,7 +39,7 @@ BENCHMARK = Benchmark(
         )
     ],
     parameters=[
-        Parameter("repeats", int, 5, "repetitions, each one sample", low=1, high=1000),
+        Parameter("repeats", int, 10, "repetitions, each one sample", low=1, high=1000),
         Parameter("concurrency", int, 1, "streams at once", low=1, high=1000),
         Parameter(
             "chunk_interval",

@@ -1,7 +1,8 @@
 """Finds what comes with the package beside its code: templates, benchmarks and the starter.
 
-A wheel carries the repository's top-level ``templates/`` and ``benchmarks/`` inside the package, as
-``gamekit/_bundled/``; in a checkout (an editable install) they lie beside the package.
+A wheel carries the repository's top-level ``templates/`` and ``benchmarks/`` and the site's
+``docs/assets/`` inside the package, as ``gamekit/_bundled/``; in a checkout (an editable install)
+they lie beside the package.
 """
 
 from __future__ import annotations
@@ -11,13 +12,14 @@ from typing import Literal
 
 PACKAGE = Path(__file__).resolve().parent
 
-Bundle = Literal["templates", "benchmarks"]
+Bundle = Literal["templates", "benchmarks", "assets"]
+_IN_CHECKOUT = {"assets": "docs/assets"}
 
 
 def bundled(name: Bundle) -> Path:
     """The packaged folder ``name``: the wheel's, or in a checkout the repository's."""
     packed = PACKAGE / "_bundled" / name
-    return packed if packed.is_dir() else PACKAGE.parent / name
+    return packed if packed.is_dir() else PACKAGE.parent / _IN_CHECKOUT.get(name, name)
 
 
 def layers(root: Path, name: Bundle) -> tuple[Path, ...]:

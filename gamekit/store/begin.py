@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from gamekit.bundled import starter
+from gamekit.bundled import bundled, starter
 from gamekit.errors import UsageFault
 from gamekit.store.root import CONFIG_FILE
 
@@ -63,4 +63,6 @@ def _contents() -> dict[str, str]:
             name = path.relative_to(source)
             name = name.with_name(_DOTTED.get(name.name, name.name))
             files[name.as_posix()] = path.read_text(encoding="utf-8").replace(_TODAY, today)
+    for path in sorted(bundled("assets").iterdir()):
+        files[f"docs/assets/{path.name}"] = path.read_text(encoding="utf-8")
     return files
