@@ -9,6 +9,7 @@ from types import MappingProxyType
 from gamekit.errors import FormulaError, UsageFault
 from gamekit.findings import Claim, Measurement, Series
 from gamekit.formula import (
+    Expression,
     Impossible,
     Known,
     Resolved,
@@ -145,14 +146,22 @@ class Figures:
         return self._computed[key]
 
     def _evaluated(self, record: Record, path: Path, instead: Instead) -> tuple[Result, Result]:
-        formula = self._formulas.get(record.id, *path)
         try:
-            return (
-                evaluate(formula, self._resolver(Quantity.stated, instead)),
-                evaluate(formula, self._resolver(Quantity.with_rounding, instead)),
-            )
+            return self.of_formula(self._formulas.get(record.id, *path), instead)
         except FormulaError as error:
             raise placed(error, record, path) from None
+
+    def of_formula(
+        self, formula: Expression, instead: Instead = NOTHING_INSTEAD
+    ) -> tuple[Result, Result]:
+        """What a formula that is no finding's comes to, over stated ranges and rounded.
+
+        Raises ``FormulaError`` without a place.
+        """
+        return (
+            evaluate(formula, self._resolver(Quantity.stated, instead)),
+            evaluate(formula, self._resolver(Quantity.with_rounding, instead)),
+        )
 
     def judged(
         self, record: Record, path: Path, instead: Instead = NOTHING_INSTEAD

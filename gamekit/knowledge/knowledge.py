@@ -9,7 +9,7 @@ from typing import Any
 
 from gamekit.errors import KnowledgeErrors, UsageFault
 from gamekit.findings import Environment, Measurement, Series
-from gamekit.formula import Impossible, Result, UnknownResult, Verdict
+from gamekit.formula import Impossible, Result, UnknownResult, Verdict, parse
 from gamekit.knowledge.check import problems
 from gamekit.knowledge.dependents import Dependent, Dependents
 from gamekit.knowledge.effects import Effects
@@ -140,6 +140,17 @@ class Knowledge:
     ) -> tuple[Result, Result]:
         """What the formula at ``path`` of a claim comes to: over stated ranges, and rounded."""
         return self._figures.computed(self.record(name), path, instead)
+
+    def derived(self, formula: str, instead: Instead = NOTHING_INSTEAD) -> tuple[Result, Result]:
+        """What ``formula``, which need not be a finding's, comes to over the findings it names.
+
+        Over stated ranges, and rounded. Raises ``FormulaError`` for one that is malformed,
+        ``UsageFault`` for an id that does not exist.
+        """
+        expression = parse(formula)
+        for name in expression.references:
+            self.record(name)
+        return self._figures.of_formula(expression, instead)
 
     def judged(
         self, name: str, path: Path, instead: Instead = NOTHING_INSTEAD
