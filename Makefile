@@ -10,7 +10,7 @@ PLAN := eagle-k2finetune-game-plan.md
 # MkDocs-Material announces a successor of MkDocs on every start.
 export NO_MKDOCS_2_WARNING := 1
 
-.PHONY: plan test lint format types check site zensical clean
+.PHONY: plan test lint format types check perf site zensical clean
 .DEFAULT_GOAL := plan
 .DELETE_ON_ERROR:
 # Two pips at work in one environment disturb each other.
@@ -46,6 +46,10 @@ types: $(VENV)/.lint $(VENV)/.test
 check: $(VENV)/.site
 	$(BIN)/gamekit check
 	$(BIN)/gamekit render --check
+
+# How long the speculation model takes over a million scenarios.
+perf: $(VENV)/.site
+	$(BIN)/python perf/speculation.py
 
 site: $(VENV)/.site
 	$(BIN)/gamekit render
