@@ -258,8 +258,12 @@ def _config_references(config: Config) -> Iterator[tuple[Path, str, frozenset[st
     for place, name in enumerate(config.key_numbers):
         yield ("key_numbers", place), name, WITH_FIGURE
     if config.model is not None:
-        for role, name in config.model.model_dump().items():
-            yield ("model", role), name, WITH_FIGURE
+        roles = config.model.model_dump(exclude_none=True)
+        for lever, name in roles.pop("levers").items():
+            yield ("model", "levers", lever), name, WITH_FIGURE
+        for role, name in roles.items():
+            kinds = frozenset({"model"}) if role == "target_model" else WITH_FIGURE
+            yield ("model", role), name, kinds
 
 
 def _fault(record: Record, path: Path, what: str, mend: str) -> ReferenceFault:

@@ -152,6 +152,10 @@ class Knowledge:
             self.record(name)
         return self._figures.of_formula(expression, instead)
 
+    def ids_of(self, formula: str) -> tuple[str, ...]:
+        """The ids that ``formula`` names."""
+        return parse(formula).references
+
     def judged(
         self, name: str, path: Path, instead: Instead = NOTHING_INSTEAD
     ) -> tuple[Verdict | UnknownResult | Impossible, Verdict | UnknownResult | Impossible]:

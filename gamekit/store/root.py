@@ -17,6 +17,18 @@ FINDINGS_FOLDER = "findings"
 MEASURED_FOLDER = "findings/measured"
 
 
+class PlausibleBests(Strict):
+    """The findings that say how far each lever may plausibly go; one left out is unknown."""
+
+    shorter_verify: FindingId | None = Field(
+        default=None, description="A verify time that could be reached."
+    )
+    accept_length: FindingId | None = Field(
+        default=None,
+        description="An accept length that could be reached; the best published without it.",
+    )
+
+
 class ModelRoles(Strict):
     """The findings that play a part in the speculation model; each may be a series or a record."""
 
@@ -25,6 +37,17 @@ class ModelRoles(Strict):
     cycle_time: FindingId
     accept_length: FindingId
     break_even: FindingId | None = None
+    verify_time: FindingId | None = None
+    accuracy: FindingId | None = Field(
+        default=None, description="Conditional accuracy of the drafter in use."
+    )
+    target_rate: FindingId | None = Field(
+        default=None, description="The rate that speculation should give."
+    )
+    target_model: FindingId | None = Field(
+        default=None, description="The target, whose published drafters are options."
+    )
+    levers: PlausibleBests = Field(default_factory=PlausibleBests)
 
 
 class Budgets(Strict):
