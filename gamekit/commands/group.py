@@ -11,7 +11,11 @@ from gamekit import __version__
 
 # In the order of work: begin, fill, derive, ask, serve. A command `name` is the function `command`
 # of the module gamekit.commands.<name>.
-COMMANDS = ("init", "check", "render", "bench", "query", "show", "next", "simulate", "serve")
+COMMANDS = (
+    *("init", "check", "render", "bench"),
+    *("query", "show", "predict", "next"),
+    *("simulate", "serve"),
+)
 
 
 class LazyGroup(click.Group):
