@@ -1,0 +1,77 @@
+"""The site as it is built: strict, complete, and without anything fetched from elsewhere."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gamekit.render.documents import render
+
+from .living import REPOSITORY, baseline_run, copy_of_repository, put
+
+FETCHED = re.compile(
+    r"""<(?:script|img|iframe)[^>]*\bsrc="(?:https?:)?//|<link[^>]*\brel="(?:stylesheet|preconnect)"[^>]*href="(?:https?:)?//"""
+)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The repository's site, with a measured run, built strictly for reading from files."""
+    root = tmp_path_factory.mktemp("site")
+    copy_of_repository(root)
+    put(root, baseline_run([69.8, 70.1, 70.3, 69.9, 70.2, 70.0]))
+    shutil.copytree(
+        REPOSITORY / "docs",
+        root / "docs",
+        ignore=shutil.ignore_patterns("plan", "findings", "history", "benchmarks", "decision"),
+    )
+    shutil.copy(REPOSITORY / "mkdocs.yml", root)
+    render(root)
+    built = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", "built"],
+        cwd=root,
+        env={**os.environ, "OFFLINE": "true", "NO_MKDOCS_2_WARNING": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert built.returncode == 0, built.stdout + built.stderr
+    return root / "built"
+
+
+def test_the_site_fetches_nothing_from_elsewhere(site: Path) -> None:
+    """No page loads a script, picture or style sheet from another host."""
+    pages = list(site.rglob("*.html"))
+    assert len(pages) > 20
+    for page in pages:
+        assert not FETCHED.search(page.read_text(encoding="utf-8")), page
+
+
+def test_every_finding_has_its_place_on_the_site(site: Path) -> None:
+    """Each finding's id is an anchor of exactly one page below findings/."""
+    anchors = [
+        name
+        for page in (site / "findings").rglob("*.html")
+        for name in re.findall(r'<a id="([^"]+)"></a>', page.read_text(encoding="utf-8"))
+    ]
+    ids = re.findall(
+        r"^  - id: (\S+)$",
+        "\n".join(path.read_text() for path in (site.parent / "findings").glob("*.yaml")),
+        re.M,
+    )
+    assert len(ids) > 100
+    assert set(ids) <= set(anchors)
+    assert len(set(anchors)) == len(anchors)
+
+
+def test_ages_are_added_by_the_browser(site: Path) -> None:
+    """Pages carry dates that a script can age; no age is in the page itself."""
+    page = next((site / "findings").glob("measured-*.html")).read_text(encoding="utf-8")
+    assert '<time datetime="2026-12-01">2026-12-01</time>' in page
+    assert "days ago" not in page
