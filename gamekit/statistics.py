@@ -1,4 +1,4 @@
-"""Intervals of measured figures: Student's t for a mean."""
+"""Intervals of measured figures: of a mean, of a contrast of means, of the slope of a line."""
 
 from __future__ import annotations
 
@@ -22,12 +22,79 @@ def mean_interval(samples: Sequence[float], confidence: float = CONFIDENCE) -> R
     mean = math.fsum(samples) / count
     if count == 1:
         return Range.exact(mean)
+    half = _quantile(count - 1, confidence) * math.sqrt(_variance(samples) / count)
+    return Range(mean - half, mean, mean + half)
+
+
+def contrast_interval(
+    groups: Sequence[Sequence[float]], weights: Sequence[float], confidence: float = CONFIDENCE
+) -> Range:
+    """Sum of ``weights`` times the means of ``groups`` with its interval by Welch.
+
+    Variances may differ; the degrees of freedom are those of Welch 1947 (Satterthwaite). On
+    logarithms, with weights 1 and -1, this is the interval of a ratio. Raises ``ValueError`` where
+    a group has fewer than two samples, or groups and weights differ in number.
+    """
+    if any(len(group) < 2 for group in groups):
+        raise ValueError("a group of fewer than two samples has no variance")
+    pairs = list(zip(weights, groups, strict=True))
+    value = math.fsum(w * math.fsum(group) / len(group) for w, group in pairs)
+    terms = [w * w * _variance(group) / len(group) for w, group in pairs]
+    total = math.fsum(terms)
+    # Shares of the total, because squares of small variances vanish.
+    shares = [term / total if total > 0 else 0.0 for term in terms]
+    over = math.fsum(
+        share * share / (len(group) - 1) for share, (_, group) in zip(shares, pairs, strict=True)
+    )
+    if over == 0:
+        return Range.exact(value)
+    half = _quantile(1 / over, confidence) * math.sqrt(total)
+    return Range(value - half, value, value + half)
+
+
+def slope_interval(
+    points: Sequence[tuple[float, float]], confidence: float = CONFIDENCE
+) -> tuple[Range, bool]:
+    """Slope of the line through ``points`` (x, y) by least squares, and whether it has an interval.
+
+    The interval is slope ± t(n - 2)·sqrt(residual sum/(n - 2)/sum((x - mean)²)); two points leave
+    none. Raises ``ValueError`` unless there are two different x.
+    """
+    count = len(points)
+    xs, ys = [x for x, _ in points], [y for _, y in points]
+    if len(set(xs)) < 2:
+        raise ValueError("a slope needs points at two places")
+    x_mean, y_mean = math.fsum(xs) / count, math.fsum(ys) / count
+    across = math.fsum((x - x_mean) ** 2 for x in xs)
+    slope = math.fsum((x - x_mean) * (y - y_mean) for x, y in points) / across
+    if count < 3:
+        return Range.exact(slope), False
+    left = math.fsum((y - y_mean - slope * (x - x_mean)) ** 2 for x, y in points)
+    half = _quantile(count - 2, confidence) * math.sqrt(left / (count - 2) / across)
+    return Range(slope - half, slope, slope + half), True
+
+
+def pooled_deviation(groups: Sequence[Sequence[float]]) -> float | None:
+    """Standard deviation within ``groups``, each about its own mean, in the unit of the samples.
+
+    None where no group has two samples.
+    """
+    freedom = sum(len(group) - 1 for group in groups)
+    if freedom < 1:
+        return None
+    squares = math.fsum(_variance(group) * (len(group) - 1) for group in groups if len(group) > 1)
+    return math.sqrt(squares / freedom)
+
+
+def _variance(samples: Sequence[float]) -> float:
+    mean = math.fsum(samples) / len(samples)
+    return math.fsum((x - mean) ** 2 for x in samples) / (len(samples) - 1)
+
+
+def _quantile(freedom: float, confidence: float) -> float:
     from scipy.special import stdtrit  # noqa: PLC0415 - 0.1 s, and only measured figures need it
 
-    variance = math.fsum((x - mean) ** 2 for x in samples) / (count - 1)
-    t = float(stdtrit(count - 1, 1 - (1 - confidence) / 2))
-    half = t * math.sqrt(variance / count)
-    return Range(mean - half, mean, mean + half)
+    return float(stdtrit(freedom, 1 - (1 - confidence) / 2))
 
 
 def relative_half_width(figure: Range) -> float:

@@ -11,7 +11,13 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from gamekit.ranges import Range
-from gamekit.statistics import mean_interval, relative_half_width
+from gamekit.statistics import (
+    contrast_interval,
+    mean_interval,
+    pooled_deviation,
+    relative_half_width,
+    slope_interval,
+)
 
 figures = st.floats(-1e6, 1e6)
 
@@ -101,3 +107,55 @@ def test_widening_a_range() -> None:
     assert Range(1, 2, 3).widened(0.5) == Range(0.5, 2, 3.5)
     with pytest.raises(ValueError, match="cannot be widened"):
         Range(1, 2, 3).widened(-0.5)
+
+
+some = st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=12)
+
+
+@given(some, some)
+def test_a_contrast_of_two_groups_is_welchs_interval(one: list[float], other: list[float]) -> None:
+    """With weights 1 and -1, middle and ends are those of scipy's test without equal variances."""
+    found = contrast_interval([one, other], [1, -1])
+    assert found.mid == pytest.approx(np.mean(one) - np.mean(other), abs=1e-9)
+    if min(np.std(one), np.std(other)) > 1e-3:
+        theirs = stats.ttest_ind(one, other, equal_var=False).confidence_interval(0.95)
+        assert (found.low, found.high) == pytest.approx((theirs.low, theirs.high), rel=1e-6)
+
+
+def test_a_contrast_of_groups_without_spread_is_exact() -> None:
+    """What does not vary leaves no width, and single samples are refused, not taken as exact."""
+    assert contrast_interval([[3.0, 3.0], [1.0, 1.0]], [1, -1]) == Range.exact(2.0)
+    with pytest.raises(ValueError, match="fewer than two"):
+        contrast_interval([[3.0], [1.0, 1.0]], [1, -1])
+
+
+@given(st.lists(st.tuples(st.integers(1, 8), st.floats(0, 100)), min_size=3, max_size=12))
+def test_a_slope_is_that_of_least_squares(points: list[tuple[int, float]]) -> None:
+    """Slope and interval agree with scipy's regression."""
+    xs, ys = [float(x) for x, _ in points], [y for _, y in points]
+    if len(set(xs)) < 2:
+        with pytest.raises(ValueError, match="two places"):
+            slope_interval(list(zip(xs, ys, strict=True)))
+        return
+    found, has_interval = slope_interval(list(zip(xs, ys, strict=True)))
+    theirs = stats.linregress(xs, ys)
+    assert has_interval
+    assert found.mid == pytest.approx(theirs.slope, rel=1e-6, abs=1e-6)
+    if np.std(ys) > 1e-3:  # scipy gives no error for a level line
+        half = stats.t.ppf(0.975, len(points) - 2) * theirs.stderr
+        assert found.high - found.mid == pytest.approx(half, rel=1e-4, abs=1e-4)
+
+
+def test_two_points_give_a_slope_without_an_interval() -> None:
+    """A line through two points has no residual, so nothing is known of its error."""
+    assert slope_interval([(2, 30.0), (3, 34.0)]) == (Range.exact(4.0), False)
+
+
+@given(st.lists(some, min_size=1, max_size=4), st.lists(st.floats(-50, 50), min_size=4, max_size=4))
+def test_the_deviation_within_groups_knows_nothing_of_their_means(
+    groups: list[list[float]], shifts: list[float]
+) -> None:
+    """Shifting whole groups leaves it as it is, and single samples tell nothing."""
+    moved = [[x + by for x in group] for group, by in zip(groups, shifts, strict=False)]
+    assert pooled_deviation(moved) == pytest.approx(pooled_deviation(groups), abs=1e-6)
+    assert pooled_deviation([[1.0], [2.0]]) is None

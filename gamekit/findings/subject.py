@@ -67,6 +67,10 @@ class Environment(Strict):
     engine: Name | None = None
     engine_version: Name | None = None
     boot: Name | None = Field(default=None, description="Which boot of the host or container.")
+    start: Name | None = Field(
+        default=None,
+        description="Which start of the engine; figures of one start share it.",
+    )
     kernel: Name | None = None
     cpu: Name | None = None
     cpu_count: Count | None = None
