@@ -13,6 +13,7 @@ from gamekit.render import markdown
 from gamekit.render.environment import Templates
 from gamekit.render.links import SITE_FOLDER, Links
 from gamekit.render.markdown import Markdown
+from gamekit.render.model_section import ModelSection
 from gamekit.render.plan import PlanContent
 from gamekit.render.site import SiteContent, front_matter, is_claim, is_measurement, pretty
 from gamekit.render.stamp import stamped
@@ -140,6 +141,7 @@ def _context(view: View) -> dict[str, Any]:
     return {
         "config": knowledge.config,
         "plan": plan,
+        "model_section": ModelSection(knowledge),
         "site": site,
         "date": date,
         "finding": view.finding,

@@ -8,6 +8,7 @@ from typing import Any
 
 from gamekit import numbers
 from gamekit.analysis import approaches, claims, conclusions, gates
+from gamekit.analysis.claims import ClaimResult
 from gamekit.findings import Claim, Measurement, Model, Review, Series, Unknown
 from gamekit.formula import Known
 from gamekit.knowledge import Knowledge, SeriesView
@@ -123,9 +124,17 @@ class PlanContent:
         found = []
         for record in self._knowledge.of_kind("claim"):
             assert isinstance(record.finding, Claim)  # noqa: S101 - asked for by kind
-            if claims.evaluate(self._knowledge, record.id).verdict in verdicts:
+            result = claims.evaluate(self._knowledge, record.id)
+            if result.verdict in verdicts and not self._of_others(result):
                 found.append(record.finding)
         return found
+
+    def _of_others(self, result: ClaimResult) -> bool:
+        """Whether it was computed from published figures alone: nothing is said of this host."""
+        if result.stated is not None or not isinstance(result.computed, Known):
+            return False
+        grades = [self._knowledge.grade(leaf) for leaf in result.computed.leaves]
+        return bool(grades) and all(one is not None and one.name == "published" for one in grades)
 
     def explanation(self, name: str) -> str:
         """One sentence that says how a claim comes to its verdict."""
@@ -220,7 +229,8 @@ class PlanContent:
             if grade is None or grade.name != "published" or finding.metric != metric:
                 continue
             subject = finding.subject
-            if subject.drafter not in models:
+            # An imposed accept length says how the engine drew, and nothing of the drafter.
+            if subject.drafter not in models or subject.acceptance == "imposed":
                 continue
             key = (
                 subject.drafter,

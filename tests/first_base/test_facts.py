@@ -249,7 +249,9 @@ def test_the_texts_rates_say_that_their_definition_is_unknown(
     rates = [
         record.finding
         for record in curated.values()
-        if isinstance(record.finding, Measurement) and record.finding.metric == "decode_rate"
+        if isinstance(record.finding, Measurement)
+        and isinstance(record.finding.source, Investigation)
+        and record.finding.metric == "decode_rate"
     ]
     assert len(rates) == 4
     assert all((rate.convention or "").startswith("definition not stated") for rate in rates)

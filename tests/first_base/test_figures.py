@@ -48,6 +48,7 @@ def published(curated: Mapping[str, Record], metric: str) -> list[Measurement]:
         for record in curated.values()
         if isinstance(record.finding, Measurement)
         and isinstance(record.finding.source, Publication)
+        and record.file == "findings/published.yaml"
         and record.finding.metric == metric
     ]
 

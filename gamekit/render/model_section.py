@@ -1,0 +1,185 @@
+"""What the plan says of the model itself: the cycle here, and how its predictions came out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from gamekit import numbers
+from gamekit.analysis.calibration import Calibration, Cycle, calibrate
+from gamekit.analysis.model_error import HeldOut, ModelError, judge
+from gamekit.knowledge import Knowledge
+from gamekit.ranges import Range
+
+
+@dataclass(frozen=True)
+class HostCycle:
+    """The calibrated cycle of the host that the plan is about, in words; ids are of findings."""
+
+    ids: tuple[str, ...]
+    time: str
+    rounded: str
+    steps: str
+    basis: str
+    spread: str
+    verify: str | None
+    rest: str
+
+
+@dataclass(frozen=True)
+class PredictionRow:
+    """One accept length: its cycle, and how far off its rate is as the others predict it."""
+
+    ids: tuple[str, ...]
+    accept_length: str
+    cycle: str
+    error: str
+    noise: str
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """One chain whose rates were predicted from each other."""
+
+    what: str
+    other_target: bool
+    time: str
+    spread: str
+    rows: tuple[PredictionRow, ...]
+    errors: str
+    verdict: str
+
+
+class ModelSection:
+    """Calibration and model error as the section of the plan shows them."""
+
+    def __init__(self, knowledge: Knowledge) -> None:
+        self._knowledge = knowledge
+
+    @cached_property
+    def _calibration(self) -> Calibration:
+        return calibrate(self._knowledge)
+
+    def applies(self) -> bool:
+        """Whether there is anything to say: a model in the configuration, or predictions."""
+        return self._knowledge.config.model is not None or bool(self.predictions())
+
+    def host(self) -> HostCycle | None:
+        """The cycle of the roles in gamekit.yaml; None where their figures do not pair."""
+        cycle = self._calibration.host
+        if cycle is None:
+            return None
+        split = cycle.split
+        rest = "" if split is None else _milliseconds(split.rest, split.rest_rounded)
+        return HostCycle(
+            ids=cycle.ids,
+            time=numbers.with_unit(numbers.span(cycle.time), "ms"),
+            rounded=_wider(cycle.time, cycle.rounded),
+            steps="an unknown number of" if cycle.steps is None else str(cycle.steps),
+            basis=_basis(cycle),
+            spread=_spread(cycle),
+            verify=None if split is None else split.verify,
+            rest=rest,
+        )
+
+    def growth(self) -> str:
+        """How the host's cycle grows with its draft steps, or why nobody can say."""
+        host = self._calibration.host
+        for growth in self._calibration.growth:
+            if host in growth.cycles:
+                by = numbers.with_unit(numbers.span(growth.per_step), "ms a step")
+                kept = "" if growth.has_interval else " (two points, so without an interval)"
+                return f"{by}{kept}, verify, draft and overhead together"
+        return "unknown"
+
+    def predictions(self) -> list[Predictions]:
+        """Chains at several accept lengths, each predicted from the others."""
+        judged = [judge(cycle) for cycle in self._calibration.cycles]
+        return [self._shown(one) for one in judged if one is not None]
+
+    def _shown(self, error: ModelError) -> Predictions:
+        cycle, host = error.cycle, self._calibration.host
+        own = (cycle.subject.target, cycle.subject.host)
+        low, high = numbers.percent(error.range.low), numbers.percent(error.range.high)
+        return Predictions(
+            what=_what(cycle),
+            other_target=host is None or (host.subject.target, host.subject.host) != own,
+            time=_mean(cycle),
+            spread=_spread(cycle),
+            rows=tuple(_row(one, noisy=error.noise is not None) for one in error.held_out),
+            errors=f"{low.removesuffix(' %')} to {high}",
+            verdict=_verdict(error),
+        )
+
+
+def _basis(cycle: Cycle) -> str:
+    """What the figures of a cycle are, and how they came together."""
+    ways = {one.pairing for one in cycle.estimates}
+    if ways == {"roles"}:
+        untold = _listed(cycle.estimates[0].untold)
+        told = f"; {untold} untold" if untold else ""
+        return f"reported, paired by role{told}"
+    if ways == {None}:
+        return "cycles that were counted and timed"
+    if ways == {"imposed"}:
+        return "rates at an imposed accept length"
+    return "rate and accept length of the same subject"
+
+
+def _spread(cycle: Cycle) -> str:
+    """Spread from request to request and from start to start, each unknown where it is."""
+    if cycle.within is None and cycle.between is None:
+        return "unknown (no samples)"
+    within = "unknown" if cycle.within is None else f"{numbers.number(cycle.within, 2)} ms"
+    many = len(cycle.starts)
+    between = "unknown" if cycle.between is None else f"{numbers.number(cycle.between, 2)} ms"
+    boots = cycle.between_boots
+    of_boots = "" if boots is None else f", between boots {numbers.number(boots, 2)} ms"
+    return f"{within} within a start, {between} between {many}{of_boots}"
+
+
+def _what(cycle: Cycle) -> str:
+    subject = cycle.subject
+    known = [subject.target, f"{subject.steps} steps", subject.host]
+    said = ", ".join(str(one) for one in known)
+    return f"{said}; prefill included" if cycle.whole_requests else said
+
+
+def _row(held: HeldOut, *, noisy: bool) -> PredictionRow:
+    low, high = numbers.percent(held.error.low), numbers.percent(held.error.high)
+    return PredictionRow(
+        ids=held.ids,
+        accept_length=numbers.number(held.accept_length),
+        cycle=numbers.number(held.cycle_ms),
+        error=numbers.percent(held.error.mid),
+        noise=f"{low.removesuffix(' %')} to {high}" if noisy else "unknown",
+    )
+
+
+def _mean(cycle: Cycle) -> str:
+    mean = numbers.with_unit(numbers.number(cycle.time.mid), "ms")
+    return mean if cycle.time.is_exact else f"{mean} ({numbers.span(cycle.time)})"
+
+
+def _verdict(error: ModelError) -> str:
+    if error.noise is None:
+        return "the noise is unknown, so nothing follows"
+    beyond = "within" if error.within_noise else "in part beyond"
+    if error.noise == "between starts":
+        return f"{beyond} the noise between server starts"
+    return f"{beyond} the noise of requests (of starts: unknown, one a length)"
+
+
+def _milliseconds(figure: Range, rounded: Range) -> str:
+    text = numbers.with_unit(numbers.span(figure, rounded), "ms")
+    wider = _wider(figure, rounded)
+    return f"{text} ({wider})" if wider else text
+
+
+def _wider(figure: Range, rounded: Range) -> str:
+    text = numbers.span(rounded)
+    return "" if text == numbers.span(figure) else text
+
+
+def _listed(fields: tuple[str, ...]) -> str:
+    return " and ".join(field.replace("_", " ") for field in fields)
