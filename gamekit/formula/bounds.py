@@ -26,6 +26,7 @@ MAX_BOXES = 1500
 # the same box.
 MAX_WORK = 400_000
 _FLOOR = 1e-6  # below this share of the first enclosure a value counts as 0
+_LARGEST = 1e300  # beyond it no figure has a value (gamekit.formula.exact)
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,7 @@ class _Search:
         inner: Fraction | float | None = None
         waiting: list[tuple[float, int, int, _Part]] = []
         fresh = [(0, whole)]
-        size = 0.0
+        size = self._size([span.floats for span in whole])
         boxes = 0
         while True:
             for depth, box in fresh:
@@ -125,8 +126,6 @@ class _Search:
                 part = self._studied(box)
                 if part is None:
                     continue
-                if depth == 0:
-                    size = abs(float(part.outer)) if math.isfinite(part.outer) else 0.0
                 if part.inner is not None and (inner is None or part.inner > inner):
                     inner = part.inner
                 if part.split is None:
@@ -146,6 +145,15 @@ class _Search:
         if not math.isfinite(outer):
             raise exact.NoValue("nothing bounds its range")
         return _Highest(Fraction(outer), None if inner is None else Fraction(inner), close)
+
+    def _size(self, box: list[Interval]) -> float:
+        """How far from 0 the first enclosure reaches; 0 where nothing bounds it."""
+        try:
+            # Both ends: that of a square is 0 on one side, and nothing is close to 0 by a share.
+            size = max(map(abs, self._enclosed(box).value))
+        except Outside:
+            return 0.0
+        return size if math.isfinite(size) else 0.0
 
     @staticmethod
     def _is_close(outer: Fraction | float, inner: Fraction | float | None, size: float) -> bool:
@@ -193,7 +201,10 @@ class _Search:
         except exact.NoValue:
             if enclosure.clamped:
                 return None
-            raise
+            if max(map(abs, enclosure.value)) > _LARGEST:
+                raise
+            # On the way a number came too close to 0 to be told from it; its floats enclose both.
+            return _Part(enclosure.value[1], None, box, None)
         return _Part(value, value, box, None)
 
     def _about_middle(self, box: _Box, enclosure: Enclosure, middles: dict[int, float]) -> _Part:
