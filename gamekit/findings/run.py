@@ -13,9 +13,14 @@ from gamekit.findings.subject import Environment, Subject
 Scalar = str | int | float | bool | None
 
 
+def _time(text: str) -> datetime:
+    # Not as texts: "00.5Z" would sort before "00Z".
+    return datetime.fromisoformat(text.removesuffix("Z") + "+00:00")
+
+
 def _real_time(text: str) -> str:
     try:
-        datetime.fromisoformat(text.removesuffix("Z") + "+00:00")
+        _time(text)
     except ValueError as error:
         raise ValueError(f"{text!r} is no UTC time: {error}") from None
     return text
@@ -81,6 +86,6 @@ class Run(Strict):
     def _reason_for_failure(self) -> Run:
         if (self.outcome == "done") != (self.reason is None):
             raise ValueError("a run that is not done gives its reason, and a done one has none")
-        if self.finished < self.started:
+        if _time(self.finished) < _time(self.started):
             raise ValueError("finished lies before started")
         return self
