@@ -7,6 +7,7 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 
 from gamekit.errors import KnowledgeError
 from gamekit.findings import SCHEMA_VERSION, Finding, Measurement, Run, RunSource, Subject
@@ -66,12 +67,13 @@ class RunRecord:
 
     def text(self) -> str:
         """The record as the text of its run file; the loader has read it back equal."""
-        return self._written()[0]
+        return self._written[0]
 
     def loaded(self) -> tuple[Topic, list[Record]]:
         """The topic and records that loading its run file gives."""
-        return self._written()[1]
+        return self._written[1]
 
+    @cached_property
     def _written(self) -> tuple[str, tuple[Topic, list[Record]]]:
         data = {
             "schema": SCHEMA_VERSION,

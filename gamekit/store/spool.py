@@ -6,7 +6,7 @@ import fcntl
 import json
 import os
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -15,7 +15,7 @@ from typing import IO, Any
 
 from pydantic import ValidationError
 
-from gamekit.errors import MachineRefused
+from gamekit.errors import GamekitError, MachineRefused
 from gamekit.findings import Case, Engine, Environment, Run, Subject
 from gamekit.store.append import make_folders, put_run_file, unfinished_files
 from gamekit.store.plain import plain
@@ -28,6 +28,8 @@ from gamekit.store.record import (
 )
 
 SPOOL_FOLDER = ".gamekit/spool"
+# Behind the name of a spool that no run file can be made of.
+_BAD = ".bad"
 _WHY_KILLED = "killed while it ran: it ended without a result, and nobody was left to say why"
 
 
@@ -74,19 +76,34 @@ class Spool:
             self._file.close()
 
 
-def recover(root: Path) -> list[RunRecord]:
+def recover(
+    root: Path, set_aside: Callable[[Path, str], None] = lambda _path, _why: None
+) -> list[RunRecord]:
     """Turn the spool of every run that was killed into a failed run file, and remove it.
 
     The spool of a live run is locked and left alone. The samples stay as raw samples; no figure is
-    made of them. Two recoveries at once make one file. A spool that cannot be read is left where it
-    is. Returns the records written; raises ``MachineRefused`` where they cannot be.
+    made of them. Two recoveries at once make one file. A spool that no run file can be made of is
+    renamed, so that it is in nobody's way: ``set_aside`` is told the run's spool by its new name,
+    and why. Returns the records written; raises ``MachineRefused`` where they cannot be.
     """
     written = []
-    for path in sorted((root / SPOOL_FOLDER).glob("*.jsonl")):
+    folder = root / SPOOL_FOLDER
+    for path in sorted(folder.glob(".*.tmp")):
+        _clear(path)
+    for path in sorted(folder.glob("*.jsonl")):
         try:
             with _locked(path) as file:
-                record = None if file is None else _killed_run(path.stem, file)
-                if record is None:
+                if file is None:
+                    continue
+                try:
+                    record = _killed_run(path.stem, file)
+                    record.text()
+                except OSError:
+                    raise
+                except Exception as error:  # whatever a spool holds, it stops no other run
+                    aside = path.with_name(f"{path.name}{_BAD}")
+                    path.replace(aside)
+                    set_aside(aside, _why(error))
                     continue
                 with suppress(FileExistsError):  # killed after its run file was in place
                     put_run_file(root, record)
@@ -130,11 +147,12 @@ def _claimed(root: Path, beginning: Beginning) -> tuple[str, Path, IO[bytes]]:
             _write(file, "begin", first)
             try:
                 os.link(unnamed, path)
-            except FileExistsError:
+            # The name is taken, or somebody cleared the unnamed one before it was locked.
+            except (FileExistsError, FileNotFoundError):
                 file.close()
                 continue
             finally:
-                unnamed.unlink()
+                unnamed.unlink(missing_ok=True)
             return run_id, path, file
     except OSError as error:
         raise _refused(error, folder) from error
@@ -163,30 +181,34 @@ def _locked(path: Path) -> Iterator[IO[bytes] | None]:
         yield file if path.exists() else None
 
 
-def _killed_run(run_id: str, file: IO[bytes]) -> RunRecord | None:
-    """The failed run that a dead spool tells of; None where not even its beginning is there."""
+def _clear(unnamed: Path) -> None:
+    """Remove a spool whose run was killed before it had a name; that of a live one is locked."""
+    with suppress(OSError), _locked(unnamed) as file:
+        if file is not None:
+            unnamed.unlink(missing_ok=True)
+
+
+def _killed_run(run_id: str, file: IO[bytes]) -> RunRecord:
+    """The failed run that a dead spool tells of. Raises for what is no spool of a run."""
     events = list(_events(file))
     if not events or events[0].get("event") != "begin":
-        return None
+        raise ValueError("it does not say what began")
     begin = events[0]
-    try:
-        run = Run(
-            id=run_id,
-            benchmark=begin["benchmark"],
-            command=begin["command"],
-            gamekit_version=begin["gamekit_version"],
-            started=begin["started"],
-            finished=max(begin["started"], _last_time(events)),
-            outcome="failed",
-            reason=_WHY_KILLED,
-            engine=None if begin["engine"] is None else Engine.model_validate(begin["engine"]),
-            environment=Environment.model_validate(begin["environment"]),
-            state_before=begin["state"],
-            cases=_cases(events),
-        )
-        subject = Subject.model_validate(begin["subject"])
-    except (KeyError, TypeError, ValidationError):
-        return None
+    run = Run(
+        id=run_id,
+        benchmark=begin["benchmark"],
+        command=begin["command"],
+        gamekit_version=begin["gamekit_version"],
+        started=begin["started"],
+        finished=max(begin["started"], _last_time(events)),
+        outcome="failed",
+        reason=_WHY_KILLED,
+        engine=None if begin["engine"] is None else Engine.model_validate(begin["engine"]),
+        environment=Environment.model_validate(begin["environment"]),
+        state_before=begin["state"],
+        cases=_cases(events),
+    )
+    subject = Subject.model_validate(begin["subject"])
     subject = run.cases[-1].subject if run.cases else subject
     return RunRecord(run, failed_findings(run, begin["units"], subject))
 
@@ -200,6 +222,16 @@ def _events(file: IO[bytes]) -> Iterator[dict[str, Any]]:
         if not isinstance(event, dict):
             return
         yield event
+
+
+def _why(error: Exception) -> str:
+    """What is wrong with a spool, in one line."""
+    if isinstance(error, ValidationError):
+        first = error.errors(include_url=False)[0]
+        return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+    if isinstance(error, KeyError):
+        return f"it does not say {error}"
+    return error.message if isinstance(error, GamekitError) else f"{type(error).__name__}: {error}"
 
 
 def _last_time(events: list[dict[str, Any]]) -> str:
