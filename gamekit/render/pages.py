@@ -135,8 +135,7 @@ def _context(view: View) -> dict[str, Any]:
     plan, site = PlanContent(view), SiteContent(view)
 
     def date() -> str:
-        records = [knowledge.record(name) for name in sorted(view.printed)]
-        return newest_date(records, knowledge.base.runs) or ""
+        return newest_date(view.dated(), knowledge.base.runs) or ""
 
     return {
         "config": knowledge.config,

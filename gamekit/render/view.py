@@ -29,6 +29,8 @@ from gamekit.render.links import Links
 from gamekit.render.markdown import Markdown
 from gamekit.store.load import Record
 
+# Standings that a mention of a figure or title carries, the gravest first.
+_REFUSED = ("retracted", "superseded", "disputed", "unreproduced")
 _FORMULA_IDS = re.compile(r"\[([a-z0-9][a-z0-9._-]*)\]")
 
 
@@ -59,8 +61,11 @@ class View:
         return self._linked(markdown.inline(self.finding(name).title), name)
 
     def figure(self, name: str) -> Markdown:
-        """The figure with its unit, linked; *unknown* or *impossible* where there is none."""
-        return self._linked(markdown.inline(self.figure_text(name)), name)
+        """The figure with its unit, linked; *unknown* or *impossible* where there is none.
+
+        The figure of a series is linked to the member that holds it.
+        """
+        return self._linked(markdown.inline(self.figure_text(name)), self._holder(name))
 
     def figure_text(self, name: str) -> str:
         """The figure with its unit, as plain text."""
@@ -96,12 +101,25 @@ class View:
         return markdown.inline(numbers.span(figure.rounded.range))
 
     def mention(self, name: str) -> Markdown:
-        """How a text refers to a finding: by its figure where it has one, else by its title."""
+        """How a text refers to a finding: by its figure where it has one, else by its title.
+
+        What must not be quoted any more says so in the text of the link.
+        """
+        shown, holder = markdown.inline(self.finding(name).title), name
         if isinstance(self.finding(name), Measurement | Series | Claim):
             figure = self.knowledge.figure(name)
             if figure.known is not None:
-                return self.figure(name)
-        return self.name(name)
+                shown, holder = markdown.inline(self.figure_text(name)), self._holder(name)
+        statuses = self.knowledge.standing(holder).statuses
+        refused = next((status for status in _REFUSED if status in statuses), None)
+        return self._linked(shown if refused is None else Markdown(f"{shown}, {refused}"), holder)
+
+    def _holder(self, name: str) -> str:
+        """The record whose value the figure is: of a series its current member, if it has one."""
+        if not isinstance(self.finding(name), Series):
+            return name
+        current = self.knowledge.series(name).current
+        return name if current is None else current.id
 
     # Texts
 
@@ -200,6 +218,13 @@ class View:
                 for name in sorted(self.printed)
             )
         )
+
+    def dated(self) -> list[Record]:
+        """The records the document printed so far, and the reviews behind their standings."""
+        names = set(self.printed)
+        for name in self.printed:
+            names.update(review.id for review in self.knowledge.standing(name).reviews)
+        return [self.knowledge.record(name) for name in sorted(names)]
 
     def _references(self, text: str) -> Mapping[str, Markdown]:
         return {match.group(): self.mention(match[1]) for match in REFERENCE_IN_TEXT.finditer(text)}
