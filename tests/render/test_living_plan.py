@@ -108,7 +108,12 @@ def test_a_run_that_does_not_count_moves_nothing(root, run):
     before = _plan(root)
     put(root, run)
     after = _plan(root)
-    for heading in ("Current state", "Why, in numbers", "What does not fit", "Superseded"):
+    for heading in (
+        "Current state",
+        "Why, in numbers",
+        "What does not fit",
+        "Numbers not to quote",
+    ):
         assert section(after, heading) == section(before, heading)
 
 
@@ -134,7 +139,7 @@ def test_a_review_moves_the_figure_back(root, verdict):
     after = _plan(root)
     for heading in ("Current state", "Why, in numbers", "What does not fit"):
         assert section(after, heading) == section(before, heading)
-    assert run.findings[0].id in section(after, "Superseded")
+    assert run.findings[0].id in section(after, "Numbers not to quote")
 
 
 def test_a_review_that_reproduces_settles_a_shift(root):
@@ -206,3 +211,48 @@ def test_order_follows_when_the_findings_are_rearranged(root):
 def _numbers(text: str) -> list[float]:
     shown = text.split(" | ")[1] if text.startswith("| ") else text
     return [float(number) for number in re.findall(r"(?<![\w.-])\d+(?:\.\d+)?", shown)]
+
+
+def test_a_copy_of_the_plan_under_another_name_is_the_users(root):
+    """A snapshot that somebody keeps of the plan is neither judged nor removed."""
+    copy = root / "snapshot.md"
+    copy.write_bytes((root / PLAN).read_bytes())
+    assert check(root) == []
+    assert render(root).removed == []
+    assert copy.exists()
+
+
+def test_the_plan_of_an_old_name_is_put_aside(root):
+    """Under a new file name the old plan goes, and can still be found."""
+    config = root / "gamekit.yaml"
+    text = config.read_text(encoding="utf-8")
+    config.write_text(text.replace(f"plan: {PLAN}", "plan: other-plan.md"), encoding="utf-8")
+    old = (root / PLAN).read_text(encoding="utf-8")
+    assert [(d.path, d.state) for d in check(root) if d.state == "orphaned"] == [(PLAN, "orphaned")]
+    assert render(root).removed == [PLAN]
+    assert (root / ".gamekit" / "replaced" / f"{PLAN}.1").read_text(encoding="utf-8") == old
+
+
+def test_a_linked_plan_stays_a_link(root):
+    """Where the plan is a symbolic link, rendering writes the file it leads to."""
+    (root / PLAN).rename(root / "real.md")
+    (root / PLAN).symlink_to("real.md")
+    put(root, baseline_run(RATES))
+    render(root)
+    assert (root / PLAN).is_symlink()
+    assert "adequate" in row((root / "real.md").read_text(encoding="utf-8"), "baseline-decode-rate")
+
+
+def test_line_endings_of_a_checkout_are_no_edit(root):
+    """A plan whose lines end as on Windows is what the findings say."""
+    plan = root / PLAN
+    plan.write_bytes(plan.read_bytes().replace(b"\n", b"\r\n"))
+    assert check(root) == []
+
+
+def test_a_topic_named_index_has_a_page_of_its_own(root):
+    """A findings file named index does not take the place of the list of topics."""
+    (root / "findings" / "index.yaml").write_text("schema: 1\nfindings: []\n", encoding="utf-8")
+    render(root)
+    assert check(root) == []
+    assert (root / "docs" / "findings" / "index-topic.md").exists()
