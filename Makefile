@@ -24,9 +24,8 @@ plan: $(VENV)/.site
 	$(BIN)/gamekit bench --append
 	$(BIN)/gamekit render
 	OFFLINE=true $(BIN)/mkdocs build --strict --quiet
-	@echo "plan: $(PLAN); new findings:" \
-	  $$(find findings/measured -name '*.yaml' -newer $(VENV)/.plan-began | sort) \
-	  "; site: site/index.html"
+	@new=$$(find findings/measured -name '*.yaml' -newer $(VENV)/.plan-began | sort | paste -sd' ' -); \
+	  echo "plan: $(PLAN); new findings: $$new; site: site/index.html"
 
 test: $(VENV)/.test
 	$(BIN)/pytest -n auto
