@@ -29,7 +29,9 @@ class Quantity(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     unit: str = Field(
-        min_length=1, description="Unit of every number here; '1' for a plain ratio or count."
+        min_length=1,
+        pattern=r"\S",
+        description="Unit of every number here; '1' for a plain ratio or count.",
     )
     value: Number | None = Field(default=None, description="The figure, as it was stated.")
     low: Number | None = Field(default=None, description="Lower end of the stated range.")
@@ -54,6 +56,7 @@ class Quantity(BaseModel):
     unknown: str | None = Field(
         default=None,
         min_length=1,
+        pattern=r"\S",
         description="Why nobody knows the figure. Never a guess in its place.",
     )
 

@@ -19,10 +19,17 @@ SCHEMA_VERSION = 1
 
 ID_PATTERN = r"^[a-z0-9][a-z0-9._-]{0,119}$"
 FindingId = Annotated[str, StringConstraints(pattern=ID_PATTERN, strict=True)]
-Text = Annotated[str, StringConstraints(strict=True, min_length=1, max_length=20_000)]
-Line = Annotated[
-    str, StringConstraints(strict=True, min_length=1, max_length=300, pattern=r"^[^\r\n]+$")
+# Something to read, and not blanks alone.
+TEXT_PATTERN = r"\S"
+LINE_PATTERN = r"^[^\r\n]*[^\s][^\r\n]*$"
+Text = Annotated[
+    str, StringConstraints(strict=True, min_length=1, max_length=20_000, pattern=TEXT_PATTERN)
 ]
+Line = Annotated[
+    str, StringConstraints(strict=True, min_length=1, max_length=300, pattern=LINE_PATTERN)
+]
+DATE_PATTERN = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
+MESSAGES_PATTERN = r"^[0-9]{1,9}(-[0-9]{1,9})?$"
 
 
 def _real_date(text: str) -> str:
@@ -34,7 +41,7 @@ def _real_date(text: str) -> str:
 
 
 Date = Annotated[
-    str, StringConstraints(strict=True, pattern=r"^\d{4}-\d{2}-\d{2}$"), AfterValidator(_real_date)
+    str, StringConstraints(strict=True, pattern=DATE_PATTERN), AfterValidator(_real_date)
 ]
 
 
@@ -59,7 +66,7 @@ class Investigation(Strict):
 
     kind: Literal["investigation"]
     messages: Annotated[
-        list[Annotated[str, StringConstraints(strict=True, pattern=r"^\d+(-\d+)?$")]],
+        list[Annotated[str, StringConstraints(strict=True, pattern=MESSAGES_PATTERN)]],
         Field(min_length=1, description='Message numbers, quoted: "4930" or "4912-4931".'),
     ]
 

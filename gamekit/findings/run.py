@@ -28,7 +28,10 @@ def _real_time(text: str) -> str:
 
 UtcTime = Annotated[
     str,
-    StringConstraints(strict=True, pattern=r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,6})?Z$"),
+    StringConstraints(
+        strict=True,
+        pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?Z$",
+    ),
     AfterValidator(_real_time),
 ]
 

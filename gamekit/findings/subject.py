@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import Field, StringConstraints, model_validator
 
-from gamekit.findings.base import Strict
+from gamekit.findings.base import LINE_PATTERN, Strict
 
 Name = Annotated[
-    str, StringConstraints(strict=True, min_length=1, max_length=200, pattern=r"^[^\r\n]+$")
+    str, StringConstraints(strict=True, min_length=1, max_length=200, pattern=LINE_PATTERN)
 ]
 Count = Annotated[int, Field(strict=True, ge=0)]
+Setting = str | bool | int | Annotated[float, Field(allow_inf_nan=False)]
 
 
 class Subject(Strict):
@@ -55,10 +56,45 @@ class Subject(Strict):
         default=None, description="The route measured through: sglang or openai."
     )
     host: Name | None = Field(default=None, description="Short name of the machine.")
+    parameters: dict[Name, Setting] = Field(
+        default_factory=dict,
+        description="What else of the benchmark's parameters the figure belongs to; one that is"
+        " left out has its default.",
+    )
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Subject:
+        # A chain of steps drafts has one token more to verify: that before the first draft.
+        if (
+            self.topk == 1
+            and self.steps is not None
+            and self.draft_tokens is not None
+            and self.draft_tokens != self.steps + 1
+        ):
+            raise ValueError(
+                f"draft_tokens is {self.draft_tokens}, and with topk 1 {self.steps} steps give"
+                f" {self.steps + 1}"
+            )
+        longest = None if self.steps is None else self.steps + 1
+        imposed = self.imposed_accept_length
+        if longest is not None and imposed is not None and imposed > longest:
+            raise ValueError(
+                f"imposed_accept_length is {imposed:g}, and {self.steps} steps give at most"
+                f" {longest}"
+            )
+        return self
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self.known().items()))
+
+    def named(self) -> dict[str, str | int | float]:
+        """The fields that are known, in the order of the model, without ``parameters``."""
+        return self.model_dump(exclude_none=True, exclude={"parameters"})
 
     def known(self) -> dict[str, str | int | float]:
-        """The fields that are known, in the order of the model."""
-        return self.model_dump(exclude_none=True)
+        """``named()``, then every parameter as ``parameters.NAME``."""
+        parameters = {f"parameters.{name}": value for name, value in self.parameters.items()}
+        return {**self.named(), **parameters}
 
 
 class Environment(Strict):

@@ -7,7 +7,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gamekit.errors import FindingError, GamekitError, KnowledgeErrors, ReferenceFault
+from gamekit.errors import (
+    FindingError,
+    GamekitError,
+    KnowledgeError,
+    KnowledgeErrors,
+    ReferenceFault,
+)
 from gamekit.findings import (
     KINDS,
     SCHEMA_VERSION,
@@ -18,6 +24,7 @@ from gamekit.findings import (
     Series,
 )
 from gamekit.findings.base import Line, Strict, Text
+from gamekit.store.digits import lost_digits
 from gamekit.store.root import FINDINGS_FOLDER, Config, read_config
 from gamekit.store.validate import validated
 from gamekit.strict_yaml import Document, read_yaml
@@ -107,6 +114,8 @@ def load(root: Path) -> Base:
         config = read_config(root)
     except GamekitError as error:
         problems.extend(_flat(error))
+    if not (root / FINDINGS_FOLDER).is_dir():
+        problems.append(_no_folder(root / FINDINGS_FOLDER))
     for path in findings_files(root):
         file = path.relative_to(root).as_posix()
         try:
@@ -124,6 +133,15 @@ def load(root: Path) -> Base:
     if config is None or problems:
         raise KnowledgeErrors(problems)
     return Base(root, config, tuple(topics), records, runs)
+
+
+def _no_folder(folder: Path) -> KnowledgeError:
+    there = folder.exists() or folder.is_symlink()
+    return KnowledgeError(
+        "this is no folder" if there else "there is no such folder",
+        file=FINDINGS_FOLDER,
+        mend=f"{'put a folder in its place' if there else 'make it'}: findings files lie in it",
+    )
 
 
 def findings_files(root: Path) -> list[Path]:
@@ -169,7 +187,9 @@ def read_findings(document: Document, file: str) -> tuple[Topic, list[Record]]:
             records.append(_read_finding(document, file, index, topic, lines[index]))
         except GamekitError as error:
             problems.extend(_flat(error))
+    problems.extend(lost_digits(document, file))
     if problems:
+        problems.sort(key=lambda problem: problem.line or 0)
         raise KnowledgeErrors(problems)
     return topic, records
 
@@ -184,7 +204,7 @@ def _check_shape(document: Document, file: str) -> None:
             mend="begin it with: schema: 1",
         )
     version = data.get("schema")
-    if version != SCHEMA_VERSION or isinstance(version, bool):
+    if version != SCHEMA_VERSION or type(version) is not int:
         told = "no schema version" if version is None else f"schema version {version!r}"
         raise FindingError(
             f"{told}; this gamekit reads version {SCHEMA_VERSION}",
@@ -233,7 +253,7 @@ def _read_finding(
     kind = data.get("kind")
     if not isinstance(kind, str) or kind not in KINDS:
         raise FindingError(
-            f"kind: {kind!r} is no kind of finding",
+            "kind: is missing" if kind is None else f"kind: {kind!r} is no kind of finding",
             file=file,
             line=document.line_of((*path, "kind")),
             finding=name,

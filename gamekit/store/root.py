@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import BeforeValidator, Field, StringConstraints
 
 from gamekit.errors import UsageFault
 from gamekit.findings.base import FindingId, Line, Strict
+from gamekit.store.patterns import PLAN_PATTERN
 from gamekit.store.validate import validated
 from gamekit.strict_yaml import read_yaml
 
@@ -60,12 +61,19 @@ class Budgets(Strict):
     sections: dict[Line, Annotated[int, Field(gt=0)]] = Field(default_factory=dict)
 
 
+def _whole(version: object) -> object:
+    # To Python, and so to a literal type, 1.0 and true are 1.
+    if type(version) is not int:
+        raise ValueError("it is not the whole number 1")
+    return version
+
+
 class Config(Strict):
     """``gamekit.yaml``: what the documents are called and which findings lead them."""
 
-    schema_version: Literal[1] = Field(alias="schema")
+    schema_version: Annotated[Literal[1], BeforeValidator(_whole)] = Field(alias="schema")
     title: Line
-    plan: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*\.md$")] = Field(
+    plan: Annotated[str, StringConstraints(pattern=PLAN_PATTERN)] = Field(
         description="File name of the plan, at the root."
     )
     goal: FindingId | None = Field(default=None, description="The decision that states the goal.")
@@ -73,6 +81,10 @@ class Config(Strict):
     root_cause: list[FindingId] = Field(
         default_factory=list,
         description="Assumptions that say why the verify forward costs what it does.",
+    )
+    shown_elsewhere: list[FindingId] = Field(
+        default_factory=list,
+        description="Claims that the plan's list of reasons leaves out: another section has them.",
     )
     model: ModelRoles | None = None
     budgets: Budgets = Field(default_factory=Budgets)
@@ -95,4 +107,4 @@ def find_root(start: Path) -> Path:
 
 def read_config(root: Path) -> Config:
     """Read and check ``gamekit.yaml``. Raises ``YamlError`` or ``FindingError`` with its line."""
-    return validated(Config, read_yaml(root / CONFIG_FILE), CONFIG_FILE)
+    return validated(Config, read_yaml(root / CONFIG_FILE, CONFIG_FILE), CONFIG_FILE)

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from gamekit.errors import FindingError, KnowledgeErrors
+from gamekit.store.patterns import in_words
 from gamekit.strict_yaml import Document
 
 Path = tuple[str | int, ...]
@@ -45,21 +46,23 @@ def _problems(
     path: Path,
     finding: str | None,
 ) -> Iterator[FindingError]:
-    seen = set()
+    faults: dict[Path, list[Any]] = {}
     for item in error.errors(include_url=False):
         inner = _real_path(_at(document.data, path), item["loc"])
-        full = (*path, *inner)
-        if item["type"] == "missing":
-            # The parent exists; the missing field itself has no line.
-            full = full[:-1] if full and full[-1] == item["loc"][-1] else full
-        message, mend = _explain(item, model, document, full)
-        where = _dotted(_named(inner, item))
-        key = (full, message)
-        if key in seen:
+        # The parent of a missing field exists; the field itself has no line.
+        faults.setdefault(_named(inner, item), []).append(item)
+    for where, items in faults.items():
+        if all(item["type"] in _WRONG_TYPES for item in items) and any(
+            len(other) > len(where) and other[: len(where)] == where for other in faults
+        ):
+            # It is of one of the types that may stand here, and a field of it is wrong.
             continue
-        seen.add(key)
+        full = (*path, *where)
+        # Several of one place: every type that may stand there has refused it.
+        message, mend = _explain(items, model, document, full)
+        named = _dotted(where)
         yield FindingError(
-            f"{where}: {message}" if where else message,
+            f"{named}: {message}" if named else message,
             file=file,
             line=document.line_of(full),
             finding=finding,
@@ -68,8 +71,10 @@ def _problems(
 
 
 def _explain(
-    item: Any, model: type[BaseModel], document: Document, full: Path
+    items: Sequence[Any], model: type[BaseModel], document: Document, full: Path
 ) -> tuple[str, str | None]:
+    wrong_types = [item for item in items if item["type"] in _WRONG_TYPES]
+    item = next((item for item in items if item not in wrong_types), items[0])
     kind = item["type"]
     if kind == "extra_forbidden":
         name = str(item["loc"][-1])
@@ -80,11 +85,53 @@ def _explain(
         return "there is no such field", mend
     if kind == "missing":
         return "is missing", "add it"
-    raw = document.raw.get(full)
-    if kind == "string_type" and raw is not None:
-        return f"is text, and {raw} was read as a number or a logical value", f'write "{raw}"'
+    if kind == "string_pattern_mismatch":
+        return in_words(item["ctx"]["pattern"])
+    if kind in _WRONG_TYPES:
+        wanted = list(dict.fromkeys(_WRONG_TYPES[item["type"]] for item in wrong_types))
+        if "a number" in wanted and "a whole number" in wanted:
+            wanted.remove("a whole number")
+        return _wrong_type(wanted, _at(document.data, full), document.raw.get(full))
     message = item["msg"].removeprefix("Value error, ")
     return message[0].lower() + message[1:], None
+
+
+# What pydantic says of a value of the wrong type, and what should stand there.
+_WRONG_TYPES = {
+    "string_type": "a text",
+    "int_type": "a whole number",
+    "int_parsing": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "float_parsing": "a number",
+    "bool_type": "true or false",
+    "bool_parsing": "true or false",
+    "list_type": "a list",
+    "dict_type": "a mapping",
+    "model_type": "a mapping",
+    "model_attributes_type": "a mapping",
+}
+
+
+def _wrong_type(wanted: list[str], found: Any, raw: str | None) -> tuple[str, str]:
+    if wanted[0] == "a text" and raw is not None:
+        return f"is text, and {raw} was read as a number or a logical value", f'write "{raw}"'
+    shown = _TYPES_READ.get(type(found), "empty")
+    if raw is not None and found is not None:
+        shown = f"{shown}, {raw}"
+    names = " or ".join(wanted)
+    quoted = isinstance(found, str) and names in ("a number", "a whole number")
+    return f"is {shown}, and not {names}", f"write {names}{' without quotes' if quoted else ''}"
+
+
+_TYPES_READ: dict[type, str] = {
+    str: "a text",
+    int: "a whole number",
+    float: "a number with a point",
+    bool: "a logical value",
+    list: "a list",
+    dict: "a mapping",
+}
 
 
 def _field_names(model: type[BaseModel]) -> list[str]:

@@ -29,7 +29,8 @@ def read_yaml(path: Path, file: str | None = None) -> Document:
     Raises ``YamlError`` (one line: file, line, field, how to mend it) for what is refused, and
     ``MachineRefused`` when the machine does not let the file be read.
     """
-    return parse_yaml(file_bytes(path), file or str(path))
+    name = file or str(path)
+    return parse_yaml(file_bytes(path, name), name)
 
 
 def parse_yaml(data: bytes, file: str) -> Document:

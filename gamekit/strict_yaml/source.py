@@ -20,8 +20,8 @@ _REFUSED = re.compile(
 _CONFLICT = re.compile(r"^(?:<{7}|\|{7}|={7}|>{7})(?=[ \t\r]|$)", re.MULTILINE)
 
 
-def file_bytes(path: Path) -> bytes:
-    """The content of a regular file.
+def file_bytes(path: Path, file: str) -> bytes:
+    """The content of the regular file at ``path``; ``file`` is the name used in errors.
 
     Raises ``YamlError`` when there is no file or it is no file, ``MachineRefused`` when the
     machine does not let it be read.
@@ -30,14 +30,20 @@ def file_bytes(path: Path) -> bytes:
         mode = path.stat().st_mode
         if not stat.S_ISREG(mode):
             what = "a folder" if stat.S_ISDIR(mode) else "a device, a pipe or a socket"
-            raise YamlError(f"this is {what}, not a file", file=path, mend="name a YAML file")
+            raise YamlError(
+                f"this is {what}, not a file", file=file, line=1, mend="name a YAML file"
+            )
         with path.open("rb") as stream:
             return stream.read(MAX_BYTES + 1)
     except FileNotFoundError as error:
-        raise YamlError("there is no such file", file=path, mend="check its name") from error
+        raise YamlError(
+            "there is no such file", file=file, line=1, mend="check its name"
+        ) from error
     except OSError as error:
         raise MachineRefused(
-            f"cannot be read: {error.strerror}", file=path, mend="check its permissions and disk"
+            f"cannot be read: {error.strerror}",
+            file=file,
+            mend="check its permissions and disk",
         ) from error
 
 
