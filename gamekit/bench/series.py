@@ -44,7 +44,7 @@ def told_series(base: Base | None, ids: Sequence[str], metrics: Sequence[str]) -
                 "there is no finding of that id" if record is None else "that finding is no series"
             )
             raise UsageFault(
-                f"--series {name}: {what}", mend="list them with: gamekit query --kind series"
+                f"--series '{name}': {what}", mend="list them with: gamekit query --kind series"
             )
         series = record.finding
         if series.metric not in metrics:
@@ -63,7 +63,7 @@ def told_series(base: Base | None, ids: Sequence[str], metrics: Sequence[str]) -
 
 def told_by_series(told: Mapping[str, Series]) -> list[Told]:
     """What the series told say of the subject: it must hold, and fills what is unknown."""
-    return [Told(f"series {one.id}", firm=one.match.known()) for one in told.values()]
+    return [Told(f"series {one.id}", firm=one.match.named()) for one in told.values()]
 
 
 def join(
@@ -71,10 +71,10 @@ def join(
 ) -> Joined:
     """The series that a measurement of ``subject`` joins.
 
-    That is the one told; else the declared one whose fields are all met, the most specific where
-    several are; else the one that an earlier run began for exactly this subject; else a new one.
-    Raises ``UsageFault`` where several declared series are met and none is the most specific, and
-    where the one told is not met.
+    That is the one told; else the declared one whose fields are all met and whose parameters are
+    the same, the most specific where several are; else the one that an earlier run began for
+    exactly this subject; else a new one. Raises ``UsageFault`` where several declared series are
+    met and none is the most specific, and where the one told is not met.
     """
     if measures.metric in told:
         series = told[measures.metric]
@@ -102,7 +102,7 @@ def join(
     for one in begun:
         if one.match.known().keys() == subject.known().keys() and _met(one, subject):
             return _joined(measures, one, subject, "an earlier run of the same subject began it")
-    if not subject.known():
+    if not subject.named():
         how = "nothing is known of the subject: tell it with --subject key=value"
         return Joined(measures.metric, None, how, subject)
     new = _new_series(measures, subject, run_id)
@@ -113,9 +113,16 @@ def join(
 
 
 def _met(series: Series, subject: Subject) -> bool:
-    wanted, known = series.match.known(), subject.known()
-    return bool(wanted) and all(
-        name in known and same_value(name, known[name], value) for name, value in wanted.items()
+    wanted, known = series.match.named(), subject.named()
+    return (
+        bool(wanted)
+        # A parameter left out has its default, so that here nothing is unknown.
+        and series.match.parameters == subject.parameters
+        # Random weights have timings of their own, which a series must ask for.
+        and (subject.weights != "dummy" or series.match.weights == "dummy")
+        and all(
+            name in known and same_value(name, known[name], value) for name, value in wanted.items()
+        )
     )
 
 
@@ -133,16 +140,18 @@ def _most_specific(measures: Measures, declared: Sequence[Series]) -> Series:
 
 def _joined(measures: Measures, series: Series, subject: Subject, how: str) -> Joined:
     # The series' own spelling, so that its members agree with it to the letter.
-    spelled = subject.model_copy(update=series.match.known())
+    spelled = subject.model_copy(update=series.match.named())
     return Joined(measures.metric, series.id, how, spelled)
 
 
 def _new_series(measures: Measures, subject: Subject, run_id: str) -> Series:
     known = subject.known()
     # The same subject always gives the same id: runs that begin it at once begin one series.
-    named = ", ".join(str(known[name]) for name in _IN_ID if name in known) or _shown(subject)
+    parameters = [f"{name} {value}" for name, value in sorted(subject.parameters.items())]
+    told = [str(known[name]) for name in _IN_ID if name in known]
+    named = ", ".join([*told, *parameters] if told else [_shown(subject)])
     digest = hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:8]
-    parts = [measures.metric, *(str(known[name]) for name in _IN_ID if name in known)]
+    parts = [measures.metric, *told, *parameters]
     slug = re.sub(r"[^a-z0-9.]+", "-", "-".join(parts).lower()).strip("-.")[:100]
     if not measures.unit or measures.better == "":  # Measures fills both
         raise ValueError(f"{measures.metric} has no unit or direction")

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Iterator
-from functools import cached_property
 
-from gamekit.errors import FormulaError, GamekitError, ReferenceFault
+from gamekit.errors import FindingError, FormulaError, GamekitError, ReferenceFault
 from gamekit.findings import Approach, Measurement, Review, RunSource, Series
+from gamekit.findings.possible import why_impossible
 from gamekit.knowledge.cycles import cycles
 from gamekit.knowledge.effects import Effects
 from gamekit.knowledge.formulas import Formulas, placed
+from gamekit.knowledge.grades import Grades
+from gamekit.knowledge.named_in_config import config_faults
 from gamekit.knowledge.references import WITH_FIGURE, Path, Reference, references_of
+from gamekit.knowledge.standing_in import (
+    judged_series,
+    misplaced,
+    outside_its_run,
+    unfit_superseder,
+)
 from gamekit.store.load import Base, Record
-from gamekit.store.root import CONFIG_FILE, Config
-from gamekit.strict_yaml import Document, field_name, read_yaml
+from gamekit.strict_yaml import field_name
 
 # Looking for a close name takes a while in a large base; a list of faults is read from its top.
 _MOST_LOOKED_UP = 20
@@ -38,16 +45,22 @@ class _Check:
             found += self._references(record)
             found += self._formula_references(record)
             found += self._run(record)
+            found += judged_series(record, self._records)
             if isinstance(record.finding, Measurement):
                 found += self._series(record, record.finding)
+                found += self._possible(record, record.finding)
+        grades = None
         circles = list(self._circles())
         if not found and not circles:
+            # What can be graded has a run; and reviews are judged where all they name exists.
+            grades = Grades(self._records, self._base.runs)
+            found += self._superseders(grades)
             # Which supersessions are in effect can be told only where reviews run in no circle.
             circles = list(self._effective_circles())
         places = {topic.file: place for place, topic in enumerate(self._base.topics)}
         found.extend(circles)
         found.sort(key=lambda error: (places.get(error.file or "", -1), error.line or 0))
-        return [*self._config(), *found]
+        return [*config_faults(self._base, None if found else grades, self._close_to), *found]
 
     # ids
 
@@ -63,14 +76,12 @@ class _Check:
                     f"{field_name(reference.path)}: {target.id} is a {target.finding.kind}",
                     f"name a finding of kind {' or '.join(sorted(reference.kinds))}",
                 )
-            elif reference.path[0] == "supersedes":
-                yield from self._real_by_unreal(record, target, reference.path)
 
     def _dangling(self, record: Record, reference: Reference) -> ReferenceFault:
         return _fault(
             record,
             reference.path,
-            f"{field_name(reference.path)}: there is no finding {reference.target}",
+            f"{field_name(reference.path)}: there is no finding '{reference.target}'",
             self._close_to(reference.target, self._records),
         )
 
@@ -83,13 +94,19 @@ class _Check:
             return f"did you mean {' or '.join(close)}?"
         return "add a finding with this id, or take the reference out"
 
+    def _superseders(self, grades: Grades) -> Iterator[ReferenceFault]:
+        for record in self._records.values():
+            for place, name in enumerate(record.finding.supersedes):
+                target = self._records[name]
+                yield from unfit_superseder(record, target, ("supersedes", place), grades)
+
     def _formula_references(self, record: Record) -> Iterator[GamekitError]:
         for path, name in self._formulas.named_by(record.id):
             target = self._records.get(name)
             if target is None:
                 yield placed(
                     FormulaError(
-                        f"{field_name(path)}: there is no finding {name}",
+                        f"{field_name(path)}: there is no finding '{name}'",
                         mend=self._close_to(name, self._records),
                     ),
                     record,
@@ -115,10 +132,12 @@ class _Check:
             yield _fault(
                 record,
                 ("source", "run"),
-                f"source.run: there is no run {source.run}",
+                f"source.run: there is no run '{source.run}'",
                 self._close_to(source.run, self._base.runs).replace("finding with", "run file of"),
             )
-        elif record.run is not None and isinstance(record.finding, Measurement):
+        elif record.run is None:
+            yield from outside_its_run(record, self._base.runs)
+        elif isinstance(record.finding, Measurement):
             named = source.run if isinstance(source, RunSource) else source.kind
             if named != record.run.id:
                 yield _fault(
@@ -127,26 +146,6 @@ class _Check:
                     f"source: is {named}, in the file of run {record.run.id}",
                     "name that run, or move the finding to a curated file",
                 )
-
-    def _is_unreal(self, record: Record) -> bool:
-        """Whether a measurement is of the stand-in engine or of a run that failed."""
-        source = record.finding.source
-        run = self._base.runs.get(source.run) if isinstance(source, RunSource) else None
-        if run is None or not isinstance(record.finding, Measurement):
-            return False
-        return run.outcome != "done" or (run.engine is not None and run.engine.stand_in)
-
-    def _real_by_unreal(
-        self, record: Record, target: Record, path: Path
-    ) -> Iterator[ReferenceFault]:
-        if self._is_unreal(record) and not self._is_unreal(target):
-            yield _fault(
-                record,
-                path,
-                f"{field_name(path)}: a failed or simulated measurement replaces {target.id},"
-                " which is neither",
-                "take it out, or say why in a review",
-            )
 
     # series
 
@@ -166,8 +165,9 @@ class _Check:
                     f"{field}: is {own}, and series {series.id} has {wanted}",
                     "name a series that fits",
                 )
-        known = finding.subject.known()
-        for field, value in series.match.known().items():
+        yield from misplaced(record, series)
+        known = finding.subject.named()
+        for field, value in series.match.named().items():
             if field in known and known[field] != value:
                 yield _fault(
                     record,
@@ -175,6 +175,50 @@ class _Check:
                     f"subject.{field}: is {known[field]}, and series {series.id} has {value}",
                     "name a series that fits, or correct the subject",
                 )
+
+        given, matched = finding.subject.parameters, series.match.parameters
+        if given != matched:
+            # One that is left out has its default, which is another value.
+            differing = min(
+                name for name in {*given, *matched} if given.get(name) != matched.get(name)
+            )
+            yield _fault(
+                record,
+                ("subject", "parameters", differing),
+                f"subject.parameters.{differing}: is {given.get(differing, 'left out')}, and series"
+                f" {series.id} has {matched.get(differing, 'it left out')}",
+                "name a series that fits, or correct the subject",
+            )
+
+    # figures
+
+    def _possible(self, record: Record, finding: Measurement) -> Iterator[FindingError]:
+        """The first figure of a measurement that its metric cannot have, if there is one."""
+        target = self._records.get(finding.series or "")
+        subject = finding.subject
+        if target is not None and isinstance(target.finding, Series):
+            # What the measurement leaves out, its series may say.
+            match = target.finding.match
+            subject = match.model_copy(update=subject.named())
+        value = finding.value
+        figures: list[tuple[Path, float | None]] = [
+            (("value", name), getattr(value, name)) for name in ("value", "low", "high")
+        ]
+        figures += [
+            (("value", "samples", place), sample)
+            for place, sample in enumerate(value.samples or ())
+        ]
+        for path, figure in figures:
+            why = None if figure is None else why_impossible(finding.metric, figure, subject)
+            if why is not None:
+                yield FindingError(
+                    f"{field_name(path)}: {finding.metric} is {figure:g}, and {why}",
+                    file=record.file,
+                    line=record.line_of(*path),
+                    finding=record.id,
+                    mend="correct the figure, its metric or its subject",
+                )
+                return
 
     # circles
 
@@ -226,44 +270,6 @@ class _Check:
             f"{what} in a circle: {' → '.join(drawn)}",
             "take one of these references out",
         )
-
-    # gamekit.yaml
-
-    def _config(self) -> Iterator[ReferenceFault]:
-        for path, name, kinds in _config_references(self._base.config):
-            record = self._records.get(name)
-            if record is None:
-                what = f"there is no finding {name}"
-                mend = self._close_to(name, self._records)
-            elif record.finding.kind not in kinds:
-                what = f"{name} is a {record.finding.kind}"
-                mend = f"name a finding of kind {' or '.join(sorted(kinds))}"
-            else:
-                continue
-            yield ReferenceFault(
-                f"{field_name(path)}: {what}",
-                file=CONFIG_FILE,
-                line=self._config_document.line_of(path),
-                mend=mend,
-            )
-
-    @cached_property
-    def _config_document(self) -> Document:
-        return read_yaml(self._base.root / CONFIG_FILE)
-
-
-def _config_references(config: Config) -> Iterator[tuple[Path, str, frozenset[str]]]:
-    if config.goal is not None:
-        yield ("goal",), config.goal, frozenset({"decision"})
-    for place, name in enumerate(config.key_numbers):
-        yield ("key_numbers", place), name, WITH_FIGURE
-    if config.model is not None:
-        roles = config.model.model_dump(exclude_none=True)
-        for lever, name in roles.pop("levers").items():
-            yield ("model", "levers", lever), name, WITH_FIGURE
-        for role, name in roles.items():
-            kinds = frozenset({"model"}) if role == "target_model" else WITH_FIGURE
-            yield ("model", role), name, kinds
 
 
 def _fault(record: Record, path: Path, what: str, mend: str) -> ReferenceFault:

@@ -192,13 +192,20 @@ class Figures:
             return Unknown(str(grade))
         return range_of(finding.value)
 
+    def _usable(self, record: Record, range_of: RangeOf) -> Range | Unknown:
+        """What a formula may compute with: a figure that is shown need not be good enough."""
+        grade = self._grades.of(record)
+        if grade is not None and grade.name in ("simulated", "inadequate"):
+            return Unknown(str(grade))
+        return self._measured(record, range_of)
+
     def _current(self, series: str, instead: Instead) -> Record | Unknown:
         if series in instead:
             member = instead[series]
             if member is None:
                 return Unknown(f"series {series} has no figure yet")
             if member not in self._records:
-                raise UsageFault(f"there is no finding {member}")
+                raise UsageFault(f"there is no finding '{member}'")
             return self._records[member]
         view = self._series.view(series)
         if view.current is not None:
@@ -217,7 +224,7 @@ class Figures:
         def resolve(name: str) -> Resolved:
             record = self._records[name]
             if isinstance(record.finding, Measurement):
-                return self._measured(record, range_of)
+                return self._usable(record, range_of)
             if isinstance(record.finding, Series):
                 current = self._current(name, instead)
                 return current if isinstance(current, Unknown) else parse(f"[{current.id}]")

@@ -67,7 +67,11 @@ class Grades:
         return Grade("inadequate", why) if why else Grade("adequate")
 
     def _unidentified(self, finding: Measurement, run: Run) -> Iterator[str]:
-        if run.engine is not None:
+        if run.engine is None:
+            # What has a target was served by an engine, whether the run tells of it or not.
+            if finding.subject.target is not None:
+                yield "the engine is not identified"
+        else:
             environment = environment_of(run)
             if environment.engine is None:
                 yield "the engine is not identified"

@@ -11,7 +11,7 @@ from workbench import knowledge_base, series_file
 from gamekit.bench.module import Measures
 from gamekit.bench.series import Joined, join, told_series
 from gamekit.errors import UsageFault
-from gamekit.findings import Series, Subject
+from gamekit.findings import Person, Series, Subject
 from gamekit.store.load import Base, Record, Topic, load
 
 RATE = Measures("decode_rate")
@@ -118,6 +118,20 @@ def test_a_begun_series_is_joined_by_the_same_subject_only(tmp_path: Path) -> No
     known = Base(root, base.config, (), {begun.id: _record(begun)}, {})
     assert (joined(known, **KIMI).series, joined(known, **KIMI).begins) == (begun.id, None)
     assert joined(known, **KIMI, speculation="EAGLE3").begins is not None
+
+
+def test_random_weights_join_no_series_that_does_not_ask_for_them(tmp_path: Path) -> None:
+    """A series that says nothing of weights is none of timings on random ones."""
+    root = knowledge_base(tmp_path)
+    base = load(root)
+    declared = joined(None, **KIMI).begins
+    assert declared is not None
+    series = declared.model_copy(
+        update={"source": Person(kind="person", name="Ann", said="2026-12-01")}
+    )
+    known = Base(root, base.config, (), {series.id: _record(series)}, {})
+    assert joined(known, **KIMI, weights="real").series == series.id
+    assert joined(known, **KIMI, weights="dummy").begins is not None
 
 
 def test_nothing_known_joins_nothing() -> None:

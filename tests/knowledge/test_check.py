@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gamekit.errors import FormulaError, GamekitError, KnowledgeErrors, ReferenceFault
+from gamekit.errors import FindingError, FormulaError, GamekitError, KnowledgeErrors, ReferenceFault
 from gamekit.knowledge import build
 from gamekit.strict_yaml import write_yaml
 
@@ -60,7 +60,7 @@ GATE = {
         measurement("m", 1, notes="As in [[gone]]."),
         measurement("m", {"unknown": "see [[gone]]", "unit": "tok/s"}),
         review("m", "disputes", ["gone"]),
-        review("m", "disputes", ["s"], evidence=["gone"]),
+        review("m", "reproduces", ["s"], evidence=["gone"]),
         claim("m", "[gone] * 2"),
         approach("m", ["load"], includes=["gone"]),
         approach("m", ["load"], depends_on=["gone"]),
@@ -98,7 +98,7 @@ def test_a_dangling_id_is_refused_wherever_it_stands(part: Data) -> None:
     parts = (series("s"), part)
     problem = only(*parts)
     assert isinstance(problem, ReferenceFault | FormulaError)
-    assert "there is no finding gone" in problem.message
+    assert "there is no finding 'gone'" in problem.message
     assert (problem.file, problem.finding) == ("findings/all.yaml", "m")
     assert problem.line == line_of("gone", *parts)
     assert problem.mend
@@ -113,7 +113,7 @@ def test_the_mend_of_a_dangling_id_names_what_is_close() -> None:
 def test_a_dangling_run_is_refused() -> None:
     """A source that names a run which has no file is an error at the field ``source.run``."""
     problem = only(measurement("m", 1, source={"kind": "run", "run": "20261201-gone"}))
-    assert "there is no run 20261201-gone" in problem.message
+    assert "there is no run '20261201-gone'" in problem.message
 
 
 def test_all_faults_are_told_together_in_the_order_of_lines() -> None:
@@ -151,6 +151,111 @@ def test_a_member_whose_subject_contradicts_its_series_names_the_field() -> None
         measurement("m", 1, series="s", subject={"steps": 3, "host": "pcie8"}),
     )
     assert problem.message == "subject.steps: is 3, and series s has 2"
+
+
+@pytest.mark.parametrize(
+    ("own", "matched"), [({"mib": 8}, {}), ({}, {"mib": 8}), ({"mib": 8}, {"mib": 1})]
+)
+def test_a_member_of_other_parameters_is_refused(own: Data, matched: Data) -> None:
+    """A parameter left out has its default: only equal parameters make one series."""
+    problem = only(
+        series("s", match={"host": "x", "parameters": matched}),
+        measurement("m", 1, series="s", subject={"host": "x", "parameters": own}),
+    )
+    assert problem.message.startswith("subject.parameters.mib: is ")
+    build(
+        base(
+            series("s", match={"host": "x", "parameters": own}),
+            measurement("m", 1, series="s", subject={"host": "x", "parameters": own}),
+        )
+    )
+
+
+def figured(metric: str, unit: str, value: Data, **subject: Any) -> Data:
+    return measurement("m", {**value, "unit": unit}, metric=metric, subject=subject)
+
+
+@pytest.mark.parametrize(
+    ("part", "field", "why"),
+    [
+        (figured("accept_length", "tok/cycle", {"value": 3.1}, steps=2), "value: ", "at most 3"),
+        (figured("accept_length", "tok/cycle", {"value": 0.9}), "value: ", "at least 1"),
+        (
+            figured("accept_length", "tok/cycle", {"value": 9.0}, topk=1, draft_tokens=3),
+            "value: ",
+            "at most 3",
+        ),
+        (
+            figured(
+                "accept_length",
+                "tok/cycle",
+                {"low": 2.0, "high": 4.0, "range": "observed"},
+                steps=2,
+            ),
+            "high: ",
+            "at most 3",
+        ),
+        (
+            figured("accept_length", "tok/cycle", {"samples": [2.5, 3.5]}, steps=2),
+            "samples",
+            "at most 3",
+        ),
+        (figured("conditional_accuracy", "1", {"value": 1.2}), "value: ", "between 0 and 1"),
+        (figured("cumulative_acceptance", "1", {"value": -0.1}), "value: ", "between 0 and 1"),
+        (figured("ttft", "ms", {"value": -4}), "value: ", "negative"),
+        (figured("decode_rate", "tok/s", {"samples": [80.0, -80.0]}), "samples", "negative"),
+        (figured("decode_rate", "tok/s", {"value": 0}), "value: ", "cannot be 0"),
+        (figured("time_per_output_token", "ms", {"samples": [8.0, 0.0]}), "samples", "be 0"),
+    ],
+)
+def test_a_figure_that_its_metric_cannot_have_is_refused(part: Data, field: str, why: str) -> None:
+    """What cannot be is an error at the line of the figure, sample or end of a range."""
+    problem = only(part)
+    assert isinstance(problem, FindingError)
+    assert why in problem.message
+    written = write_yaml({"schema": 1, "findings": [part]}).splitlines()
+    assert problem.line is not None
+    assert field in written[problem.line - 1]
+
+
+def test_the_steps_of_a_series_bound_its_members() -> None:
+    """An accept length that leaves its steps to the series is measured by those."""
+    problem = only(
+        series("s", metric="accept_length", unit="tok/cycle", match={"steps": 2}),
+        measurement("m", {"value": 3.5, "unit": "tok/cycle"}, metric="accept_length", series="s"),
+    )
+    assert "at most 3" in problem.message
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        figured("accept_length", "tok/cycle", {"value": 3.0}, steps=2),
+        figured("accept_length", "tok/cycle", {"value": 7.5}),
+        figured("conditional_accuracy", "1", {"value": 1.0}),
+        figured("clock_offset", "ms", {"value": -3.0}),
+    ],
+)
+def test_a_figure_at_its_limit_is_taken(part: Data) -> None:
+    """Limits themselves are possible, and of an own metric nothing is assumed."""
+    build(base(part))
+
+
+@pytest.mark.parametrize(
+    ("subject", "why"),
+    [
+        ({"steps": 3, "topk": 1, "draft_tokens": 3}, "3 steps give 4"),
+        ({"steps": 2, "imposed_accept_length": 3.5}, "at most 3"),
+    ],
+)
+def test_a_subject_that_contradicts_itself_is_refused(subject: Data, why: str) -> None:
+    """A chain verifies one token more than it drafts, and imposes no more than it can bring."""
+    part = measurement("m", 1, subject=subject)
+    with pytest.raises(KnowledgeErrors, match=why) as caught:
+        base(part)
+    (problem,) = caught.value.problems
+    assert isinstance(problem, FindingError)
+    assert problem.line in (line_of("subject:", part), line_of("subject:", part) + 1)
 
 
 def test_a_member_that_leaves_a_field_unknown_is_taken() -> None:
@@ -239,7 +344,7 @@ def test_a_simulated_measurement_cannot_replace_a_real_one() -> None:
             engine=STAND_IN,
         ),
     )
-    assert "failed or simulated" in problem.message
+    assert "cannot take the place of old: it is simulated" in problem.message
 
 
 def test_a_finding_in_a_run_file_comes_from_that_run() -> None:

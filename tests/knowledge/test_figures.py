@@ -11,6 +11,9 @@ from gamekit.formula import Known, UnknownResult
 from gamekit.ranges import Range
 
 from .bases import (
+    ENGINE,
+    STAND_IN,
+    Data,
     approach,
     claim,
     finding,
@@ -124,6 +127,24 @@ def test_a_failed_run_is_no_number_even_by_its_id() -> None:
     figure = known(RATE, part, claim("c", "[m] * 2")).figure("c")
     assert figure.why_not is not None
     assert "no terminator" in figure.why_not
+
+
+@pytest.mark.parametrize(
+    ("item", "engine", "reason"),
+    [
+        (steady("m", 70), STAND_IN, "simulated: measured on the stand-in"),
+        (measurement("m", [70.0], series="rate"), ENGINE, "inadequate: n = 1 of 5"),
+    ],
+)
+def test_what_does_not_count_is_no_number_to_a_formula(
+    item: Data, engine: Data, reason: str
+) -> None:
+    """A simulated or inadequate figure is shown as itself, and unknown to claims that name it."""
+    knowledge = known(
+        RATE, run("r1", "2026-12-01T00:00:00Z", item, engine=engine), claim("c", "[m] * 2")
+    )
+    assert knowledge.figure("m").known is not None
+    assert reason in str(knowledge.figure("c").why_not)
 
 
 def test_a_model_has_no_figure() -> None:

@@ -140,10 +140,8 @@ def test_a_run_that_gave_nothing_failed(item: Data, of_run: Data, why: str) -> N
     assert found.why[0].startswith(why)
 
 
-def test_a_curated_finding_may_come_from_a_run() -> None:
-    """A measurement outside the run's file that names the run is graded by that run."""
-    knowledge = known(
-        run("r1", AT), {**steady("m", 80, None), "source": {"kind": "run", "run": "r1"}}
-    )
-    assert knowledge.grade("m") == Grade("adequate")
-    assert knowledge.environment("m").engine == "sglang"
+def test_a_run_that_tells_of_no_engine_measured_no_target() -> None:
+    """A figure of a served model without a word of the engine is not adequate."""
+    served = grade(steady("m", 80, None, subject={"target": "K"}), engine=None)
+    assert served == Grade("inadequate", ("the engine is not identified",))
+    assert grade(steady("m", 80, None), engine=None) == Grade("adequate")
