@@ -9,8 +9,9 @@ from typing import Any
 from gamekit.bench.engine_facts import EngineFacts
 from gamekit.bench.module import Benchmark, Value
 from gamekit.bench.subject import Field, Told, merge
-from gamekit.errors import UsageFault
+from gamekit.errors import BenchmarkFailed, UsageFault
 from gamekit.findings import Subject
+from gamekit.store.plain import plain
 
 Progress = Callable[[str], None]
 
@@ -72,26 +73,52 @@ class Context:
         self.subject = merge([*self._sources, Told(self.benchmark.name, firm=own)])
         self._own = own
 
+    def belonging(self, *, expected: bool = False) -> Subject:
+        """``subject`` with the parameters that belong to it and that no field of it tells.
+
+        Those are the ones that are no effort and have not their default. ``expected`` leaves those
+        out that the benchmark may still tell, as before its last sample.
+        """
+        parameters = {
+            one.name: self.parameters[one.name]
+            for one in self.benchmark.parameters
+            if not one.effort
+            and self.parameters[one.name] != one.default
+            and (one.tells or one.name) not in self._own
+            and not (expected and one.tells)
+        }
+        return self.subject.model_copy(update={"parameters": parameters})
+
     def fact(self, name: str, value: Any) -> None:
-        """Keep something that was seen besides the samples."""
-        self.facts[name] = value
+        """Keep something that was seen besides the samples: numbers, texts, lists, dicts.
+
+        Raises ``FindingError`` for what a run file cannot hold, ``BenchmarkFailed`` without a name.
+        """
+        self.facts[_said("the name of a fact", name)] = plain(value, f"the fact {name}")
 
     def warn(self, text: str) -> None:
         """Say what a reader of the figures must know; once, however often it is said."""
-        if text not in self.warnings:
+        if _said("a warning", text) not in self.warnings:
             self.warnings.append(text)
 
     def flaw(self, text: str, *metrics: str) -> None:
         """Say why the figures of these metrics (or of all) cannot count as adequate."""
         for metric in metrics or [one.metric for one in self.benchmark.measures]:
             flaws = self.flaws.setdefault(metric, [])
-            if text not in flaws:
+            if _said("a flaw", text) not in flaws:
                 flaws.append(text)
 
     def not_known(self, metric: str, why: str) -> None:
         """Say why a metric that a reader expects has no figure in this case."""
-        self.unknown[metric] = why
+        self.unknown[metric] = _said(f"why {metric} is not known", why)
 
     def progress(self, text: str) -> None:
         """Tell the user how far it is; shown on a terminal only, and not recorded."""
         self._progress(text)
+
+
+def _said(what: str, text: Any) -> str:
+    """``text``. Raises ``BenchmarkFailed`` for what says nothing."""
+    if not isinstance(text, str) or not text.strip():
+        raise BenchmarkFailed(f"{what} is {text!r:.100}, and not a text", mend="say it in words")
+    return text

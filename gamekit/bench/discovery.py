@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import importlib.util
+import signal
 import sys
+import threading
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
+from types import FrameType
 
 from gamekit.bench.module import Benchmark
 from gamekit.bundled import bundled, layers
@@ -41,7 +46,7 @@ class Found:
             raise broken[0]
         close = get_close_matches(name, self.benchmarks, n=1)
         known = f"did you mean {close[0]}?" if close else f"there are: {', '.join(self.benchmarks)}"
-        raise UsageFault(f"there is no benchmark {name}", mend=known)
+        raise UsageFault(f"there is no benchmark '{name}'", mend=known)
 
 
 def discover(root: Path | None) -> Found:
@@ -91,12 +96,16 @@ def _load(path: Path) -> Benchmark:
     sys.modules[name] = module  # dataclasses look their module up there
     written, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     try:
-        spec.loader.exec_module(module)
+        with _telling_ctrl_c():
+            spec.loader.exec_module(module)
     except SyntaxError as error:
         raise KnowledgeError(
             f"is no Python: {error.msg}", file=path, line=error.lineno, mend=_MEND
         ) from error
-    except Exception as error:
+    except _CtrlC:
+        raise
+    # sys.exit and KeyboardInterrupt of the file itself as well: it is broken, and gamekit goes on.
+    except BaseException as error:
         raise KnowledgeError(
             f"cannot be imported: {type(error).__name__}: {error}",
             file=path,
@@ -116,7 +125,31 @@ def _load(path: Path) -> Benchmark:
     return replace(declared, file=path)
 
 
-def _line_in(path: Path, error: Exception) -> int:
+class _CtrlC(KeyboardInterrupt):
+    """The user's own Ctrl-C, and not one that a file raises."""
+
+
+@contextmanager
+def _telling_ctrl_c() -> Iterator[None]:
+    """Ctrl-C is raised as ``_CtrlC`` meanwhile, where it is raised at all."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - signal's interface
+        raise _CtrlC
+
+    if (
+        threading.current_thread() is not threading.main_thread()
+        or signal.getsignal(signal.SIGINT) is not signal.default_int_handler
+    ):
+        yield
+        return
+    signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _line_in(path: Path, error: BaseException) -> int:
     """The last line of the file itself that the error came through."""
     lines = [
         frame.lineno

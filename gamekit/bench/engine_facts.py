@@ -15,12 +15,15 @@ from gamekit.findings import Engine
 from gamekit.streaming.address import parse_address
 from gamekit.streaming.client import StreamClient
 from gamekit.streaming.server_identity import Api, ServerIdentity, identify
+from gamekit.strict_yaml.limits import MAX_INTEGER, MIN_INTEGER
 
 STAND_IN_NAME = "gamekit simulate"
 # What an engine answers as owner of its models, where that is the engine's own name.
 _OWNERS = ("sglang", "vllm", "llamacpp")
 # Formats that hold weights of any precision: their name does not tell the quantization.
 _FORMATS_OF_ANY_PRECISION = ("auto", "compressed-tensors", "modelopt", "quark")
+# Of what an engine says of itself: the levels and the size (as text) that are recorded.
+_DEEPEST, _LONGEST, _LARGEST = 10, 2000, 200_000
 # Differs in every start without meaning anything.
 _LEFT_OUT = ("random_seed", "port", "nccl_port", "host", "internal_states")
 
@@ -71,7 +74,7 @@ def facts_of(
         name, version = "sglang", _text(info.get("version"))
     description = _description({**(identity.model_info or {}), **info}, redactor)
     if identity.models:
-        description["models"] = [redactor.text(model) for model in identity.models]
+        description["models"] = [redactor.text(model[:200]) for model in identity.models[:100]]
     return EngineFacts(
         url=url,
         api=identity.api,
@@ -159,7 +162,7 @@ def _tell_speculation(
         ("draft_tokens", "speculative_num_draft_tokens"),
     ):
         value = info.get(argument)
-        if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+        if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MAX_INTEGER:
             firm[name] = value
     mode = _text(info.get("speculative_attention_mode"))
     if mode is not None:
@@ -167,38 +170,62 @@ def _tell_speculation(
 
 
 def _description(info: Mapping[str, Any], redactor: Redactor) -> dict[str, Any]:
-    """Arguments and facts without what is empty: hundreds of arguments are null in every engine."""
-    kept = {
-        name: _writable(value)
-        for name, value in info.items()
-        if name not in _LEFT_OUT and value not in (None, "", [], {}) and len(str(value)) <= 2000
-    }
+    """Arguments and facts without what is empty: hundreds of arguments are null in every engine.
+
+    What is too large is left out, and the description says how much that is.
+    """
+    kept: dict[str, Any] = {}
+    size = left_out = 0
+    for name, value in info.items():
+        if name in _LEFT_OUT or value in (None, "", [], {}):
+            continue
+        writable = _writable(value)
+        length = len(str(writable))
+        if length > _LONGEST or size + length + len(name) > _LARGEST:
+            left_out += 1
+            continue
+        size += length + len(name)
+        kept[_writable_text(name)] = writable
+    if left_out:
+        kept["left_out"] = f"{left_out} arguments, as too large to be recorded"
     states = info.get("internal_states")
     if isinstance(states, list) and states and isinstance(states[0], dict):
         memory = states[0].get("memory_usage")
-        if isinstance(memory, dict):
+        if isinstance(memory, dict) and len(str(_writable(memory))) <= _LONGEST:
             kept["memory_usage_gib"] = _writable(memory)
     redacted: dict[str, Any] = redactor.data(kept)
     return redacted
 
 
-def _writable(value: Any) -> Any:
-    """JSON as a run file can hold it: NaN, infinity and giant integers as their text."""
+def _writable(value: Any, levels: int = _DEEPEST) -> Any:
+    """JSON as a run file can hold it: NaN, infinity and giant integers as their text.
+
+    What is nested deeper than ``levels`` is cut, with a note in its place.
+    """
+    if isinstance(value, dict | list) and levels == 0:
+        return f"left out: nested more than {_DEEPEST} levels deep"
     if isinstance(value, dict):
-        return {str(key)[:200]: _writable(item) for key, item in value.items()}
+        return {_writable_text(str(key)): _writable(one, levels - 1) for key, one in value.items()}
     if isinstance(value, list):
-        return [_writable(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    if isinstance(value, int) and not -(2**63) <= value < 2**63:
-        return str(value)
+        return [_writable(item, levels - 1) for item in value]
     if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode()
-    return value
+        return _unicode(value)
+    infinite = isinstance(value, float) and not math.isfinite(value)
+    giant = isinstance(value, int) and not MIN_INTEGER <= value <= MAX_INTEGER
+    return str(value) if infinite or giant else value
+
+
+def _writable_text(key: str) -> str:
+    return _unicode(key)[:200]
+
+
+def _unicode(text: str) -> str:
+    """``text`` as UTF-8 can hold it: JSON may hold half a surrogate pair."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def _text(value: Any) -> str | None:
-    line = " ".join(value.split())[:200] if isinstance(value, str) else ""
+    line = " ".join(_unicode(value).split())[:200] if isinstance(value, str) else ""
     return line or None
 
 

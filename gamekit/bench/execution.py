@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import traceback
 from collections.abc import Generator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -16,16 +17,24 @@ from gamekit.bench.context import Context, Progress
 from gamekit.bench.engine_facts import EngineFacts
 from gamekit.bench.module import ERROR, Benchmark, Sample, Value
 from gamekit.bench.redact import Redactor
-from gamekit.bench.results import case_findings, checked_sample, line
+from gamekit.bench.results import (
+    case_findings,
+    checked_sample,
+    impossible_figure,
+    line,
+    subject_of,
+)
 from gamekit.bench.series import Joined, join, told_by_series
 from gamekit.bench.subject import Told
 from gamekit.errors import GamekitError, UsageFault
-from gamekit.findings import Case, Environment, Finding, Run, Series, Subject
+from gamekit.findings import Case, Engine, Environment, Finding, Run, Series, Subject
 from gamekit.store.append import append_run
 from gamekit.store.load import Base
 from gamekit.store.plain import plain
 from gamekit.store.record import RunRecord, failed_findings, new_run_id, utc_text
 from gamekit.store.spool import Beginning, Spool, columns
+
+_LONGEST_REASON = 5000
 
 
 @dataclass(frozen=True)
@@ -55,7 +64,8 @@ class _CaseInHand:
 class Execution:
     """A run in the making. ``step`` takes one sample; ``finish`` makes the record, and writes it.
 
-    A fault of the benchmark or of the engine ends the run as failed. A ``UsageFault`` before the
+    A fault of the benchmark or of the engine ends the run as failed, and so does what it gave where
+    no run file can hold that. A ``UsageFault`` before the
     first sample is raised instead: nothing was measured, and the user can mend it.
     """
 
@@ -77,7 +87,12 @@ class Execution:
         self._done: list[_CaseInHand] = []
         self._now: _CaseInHand | None = None
         self._failure: tuple[str, str] | None = None  # outcome and reason
-        self._subjects = [self._context(parameters).subject for parameters in cases]
+        # Of every case: a subject that contradicts itself is refused before anything runs.
+        subjects = [
+            subject_of(self._context(parameters), setup.redactor, expected=True)
+            for parameters in cases
+        ]
+        self._first_subject = subjects[0]
         self.joined: list[Joined] = []
         self._spool: Spool | None = None
         if setup.append and setup.root is not None:
@@ -106,27 +121,28 @@ class Execution:
         if case is None or self.failed:
             return False
         try:
-            sample = next(case.samples, None)
-            if sample is not None:
-                self._take(case, sample)
-                return True
+            self._take(case, next(case.samples))
+            return True
+        except StopIteration:
+            self._done.append(case)
+            self._now = None
         except UsageFault as error:
             if not case.rows and not self._done:
                 raise
             self.fail("failed", str(error))
         except GamekitError as error:
             self.fail("failed", str(error))
-        except Exception as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # sys.exit in a benchmark ends that run, not gamekit
             self.fail("failed", self._told(error))
-        else:
-            self._done.append(case)
-            self._now = None
         return False
 
     def fail(self, outcome: str, reason: str) -> None:
         """End the run as failed or interrupted; what was sampled stays as raw samples."""
         if self._failure is None:
-            self._failure = (outcome, self._setup.redactor.text(reason)[:5000])
+            said = self._setup.redactor.text(reason)[:_LONGEST_REASON]
+            self._failure = (outcome, said if said.strip() else "it ended without saying why")
         if self._now is not None:
             self._done.append(self._now)
             self._now = None
@@ -134,10 +150,14 @@ class Execution:
     def finish(self) -> RunRecord:
         """The record of the run; under ``--append`` its run file is written."""
         state_after = capture_state()
-        cases = [self._case(case) for case in self._done]
-        if self._failure is None:
-            self._judge()
-        record = self._record(cases, state_after)
+        try:
+            cases = [self._case(case) for case in self._done]
+            if self._failure is None:
+                self._judge()
+            record = self._record(cases, state_after, self._engine_record())
+            record.text()
+        except Exception as error:  # whatever it is, the run is recorded
+            record = self._bare_record(error)
         if self._spool is not None and self._setup.root is not None:
             record = append_run(self._setup.root, record)
             self._spool.remove()
@@ -146,7 +166,9 @@ class Execution:
     def close(self) -> None:
         """Give up the spool's lock: what is unfinished becomes a failed run at the next append."""
         for case in (*self._done, *([self._now] if self._now else [])):
-            case.samples.close()
+            # What a benchmark does behind its last sample is not part of the run.
+            with suppress(Exception, SystemExit):
+                case.samples.close()
         if self._spool is not None:
             self._spool.close()
 
@@ -184,13 +206,14 @@ class Execution:
         case.rows.append(row)
         if self._spool is None:
             return
-        if case.spooled != case.context.subject:
-            case.spooled = case.context.subject
+        subject = self._subject_of(case, expected=True)
+        if case.spooled != subject:
+            case.spooled = subject
             self._spool.event(
                 "case",
                 case=case.number,
                 parameters=self._setup.redactor.data(case.context.parameters),
-                subject=case.spooled.model_dump(exclude_none=True),
+                subject=subject.model_dump(exclude_none=True),
             )
         self._spool.event("sample", case=case.number, values=row)
 
@@ -200,14 +223,22 @@ class Execution:
             if row.get(measures.metric) is not None:
                 join(
                     measures,
-                    case.context.subject,
+                    self._subject_of(case, expected=True),
                     self._setup.base,
                     self._setup.series,
                     self.run_id,
                 )
 
     def _judge(self) -> None:
-        """A run in which no replicate gave a headline metric measured nothing: it has failed."""
+        """Whether a run that came to its end has failed all the same.
+
+        It has where no replicate gave a headline metric, and where one gave what cannot be.
+        """
+        for case in self._done:
+            impossible = impossible_figure(self.benchmark, case.context, case.rows)
+            if impossible is not None:
+                self.fail("failed", impossible)
+                return
         rows = [row for case in self._done for row in case.rows]
         names = [one.metric for one in self.benchmark.headlines]
         if any(row.get(name) is not None and not row.get(ERROR) for row in rows for name in names):
@@ -226,17 +257,37 @@ class Execution:
         )
         self.fail("failed", why)
 
+    def _subject_of(self, case: _CaseInHand, *, expected: bool) -> Subject:
+        return subject_of(case.context, self._setup.redactor, expected=expected)
+
     def _case(self, case: _CaseInHand) -> Case:
         redactor = self._setup.redactor
         return Case(
             parameters=redactor.data(case.context.parameters),
-            subject=case.context.subject,
+            subject=self._subject_of(case, expected=self.failed),
             samples=columns(case.rows),
             facts=redactor.data(plain(case.context.facts, "facts")),
             warnings=[line(redactor.text(text)) for text in case.context.warnings],
         )
 
-    def _record(self, cases: list[Case], state_after: dict[str, Any]) -> RunRecord:
+    def _bare_record(self, error: Exception) -> RunRecord:
+        """The run without what cannot be recorded: that it was, and why there is no more of it."""
+        why = f"what it gave cannot be recorded: {self._told(error)}"
+        outcome, reason = self._failure or ("failed", "")
+        self._failure = None
+        self.joined.clear()
+        self.fail(outcome, f"{reason}; {why}" if reason else why)
+        engine = self._engine_record()
+        if engine is not None:
+            engine = engine.model_copy(update={"description": {}})
+        return self._record([], {}, engine)
+
+    def _engine_record(self) -> Engine | None:
+        return None if self._engine is None else self._engine.engine
+
+    def _record(
+        self, cases: list[Case], state_after: dict[str, Any], engine: Engine | None
+    ) -> RunRecord:
         outcome, reason = self._failure or ("done", None)
         run = Run.model_validate(
             {
@@ -251,7 +302,7 @@ class Execution:
                 ),
                 "outcome": outcome,
                 "reason": reason,
-                "engine": None if self._engine is None else self._engine.engine,
+                "engine": engine,
                 "environment": self._environment,
                 "state_before": self._state,
                 "state_after": state_after,
@@ -284,7 +335,9 @@ class Execution:
         return (*begun.values(), *findings)
 
     def _failed(self, run: Run) -> tuple[Finding, ...]:
-        subject = self._done[-1].context.subject if self._done else self._subjects[0]
+        subject = (
+            self._subject_of(self._done[-1], expected=True) if self._done else self._first_subject
+        )
         series: dict[str, str] = {}
         for measures in self.benchmark.headlines:
             try:
@@ -304,12 +357,12 @@ class Execution:
             started=self._started,
             environment=self._environment,
             state=self._state,
-            engine=None if self._engine is None else self._engine.engine,
+            engine=self._engine_record(),
             units={one.metric: one.unit for one in self.benchmark.headlines},
-            subject=self._subjects[0],
+            subject=self._first_subject,
         )
 
-    def _told(self, error: Exception) -> str:
+    def _told(self, error: BaseException) -> str:
         """What a fault of the benchmark's own code says, with the line of its file."""
         file = str(self.benchmark.file)
         lines = [

@@ -40,8 +40,13 @@ class Needs(StrEnum):
 class Parameter:
     """A setting of a benchmark, given as ``--set name=value``; its type is that of ``type``.
 
-    ``unit`` is "1" for a plain number and for a text. A ``default`` of None means that the
-    benchmark finds it out; ``low`` and ``high`` are allowed themselves.
+    ``unit`` is "1" for a plain number and for a text. A ``default`` of None means not set, unless
+    ``default_text`` says what happens then. ``low`` and ``high`` are allowed themselves.
+
+    A value that is not the default belongs to the subject of what is measured, so that figures of
+    different values never share a series: in the subject's field ``tells`` (else the one of the
+    parameter's name) when the benchmark tells it there, else as one of its ``parameters``. Not so
+    an ``effort``: how much is sampled (repetitions, warm-up) says nothing of the figure.
     """
 
     name: str
@@ -52,6 +57,16 @@ class Parameter:
     low: float | None = None
     high: float | None = None
     choices: tuple[str, ...] = ()
+    effort: bool = False
+    tells: str = ""
+    default_text: str = ""
+
+    @property
+    def default_words(self) -> str:
+        """The default in words, without its unit."""
+        if self.default is None:
+            return self.default_text or "not set"
+        return str(self.default).lower() if self.type is bool else str(self.default)
 
     def parse(self, text: str) -> Value:
         """The value that ``text`` stands for. Raises ``UsageFault`` for one that is not allowed."""
@@ -109,7 +124,9 @@ class Measures:
         known = METRICS.get(self.metric)
         if known is None and not (self.unit and self.better):
             raise ValueError(
-                f"the metric {self.metric} is not one that gamekit knows: declare unit and better"
+                f"the metric {self.metric} is not one that gamekit knows: declare it as"
+                f' Measures("{self.metric}", unit="ms", better="lower"), with the unit and'
+                " direction it has"
             )
         if known is not None:
             if (self.unit or known.unit, self.better or known.better) != (known.unit, known.better):

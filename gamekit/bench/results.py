@@ -10,8 +10,9 @@ from gamekit.bench.module import ERROR, Benchmark, Measures
 from gamekit.bench.redact import Redactor
 from gamekit.bench.series import Joined, join
 from gamekit.errors import BenchmarkFailed, UsageFault
-from gamekit.findings import Finding, Measurement, Run, RunSource, Series
-from gamekit.quantity import Quantity
+from gamekit.findings import Finding, Measurement, Run, RunSource, Series, Subject
+from gamekit.findings.possible import why_impossible
+from gamekit.quantity import LARGEST, Quantity
 from gamekit.store.load import Base
 from gamekit.store.plain import plain
 from gamekit.store.record import title_of_metric
@@ -41,6 +42,7 @@ def case_findings(  # noqa: PLR0913 - all that a finding is made of, by keyword
     failed = [row for row in rows if row.get(ERROR)]
     counted = [row for row in rows if not row.get(ERROR)]
     shared = []
+    subject = subject_of(context, redactor)
     if failed:
         first = failed[0][ERROR]
         shared.append(f"{len(failed)} of {len(rows)} replicates failed, the first with: {first}")
@@ -48,12 +50,14 @@ def case_findings(  # noqa: PLR0913 - all that a finding is made of, by keyword
         value = _quantity(measures, counted, context, measures in benchmark.headlines)
         if value is None:
             continue
+        if value.unknown is not None:
+            value = Quantity(unit=value.unit, unknown=redactor.text(value.unknown))
         try:
-            series = join(measures, context.subject, base, told, run.id)
+            series = join(measures, subject, base, told, run.id)
         except (
             UsageFault
         ) as error:  # facts told late opened a choice: the figure is not lost for it
-            series = Joined(measures.metric, None, str(error), context.subject)
+            series = Joined(measures.metric, None, str(error), subject)
         joined.append(series)
         flaws = [*shared, *context.flaws.get(measures.metric, ())]
         findings.append(
@@ -73,6 +77,27 @@ def case_findings(  # noqa: PLR0913 - all that a finding is made of, by keyword
     return findings, joined
 
 
+def subject_of(context: Context, redactor: Redactor, *, expected: bool = False) -> Subject:
+    """The subject of a case as it is recorded; ``expected`` as in ``Context.belonging``."""
+    subject = context.belonging(expected=expected)
+    return subject.model_copy(update={"parameters": redactor.data(subject.parameters)})
+
+
+def impossible_figure(
+    benchmark: Benchmark, context: Context, rows: Sequence[Mapping[str, Any]]
+) -> str | None:
+    """Which figure of a case cannot be, and why; None when all can."""
+    for measures in benchmark.measures:
+        for row in rows:
+            figure = row.get(measures.metric)
+            if figure is None or row.get(ERROR):
+                continue
+            why = why_impossible(measures.metric, figure, context.subject)
+            if why is not None:
+                return f"{measures.metric} came out as {figure:g}, and {why}"
+    return None
+
+
 def checked_sample(benchmark: Benchmark, sample: Any) -> dict[str, Any]:
     """A sample as plain data. Raises ``BenchmarkFailed`` for one that cannot be recorded."""
     if not isinstance(sample, Mapping):
@@ -88,9 +113,18 @@ def checked_sample(benchmark: Benchmark, sample: Any) -> dict[str, Any]:
                 f"{benchmark.name} yielded several values for {name}",
                 mend="one number, text or null a column; the rest belongs into context.fact",
             )
+        if not name.strip():
+            raise BenchmarkFailed(
+                f"{benchmark.name} yielded {value!r} without a name", mend="name every column"
+            )
         if name in metrics and (isinstance(value, bool | str)):
             raise BenchmarkFailed(
                 f"{benchmark.name} yielded {value!r} for the metric {name}", mend="yield a number"
+            )
+        if name in metrics and value is not None and abs(value) > LARGEST:
+            raise BenchmarkFailed(
+                f"{benchmark.name} yielded {value:g} for the metric {name}",
+                mend=f"a figure lies between {-LARGEST:g} and {LARGEST:g}",
             )
     return {line(name): value for name, value in row.items()}
 

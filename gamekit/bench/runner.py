@@ -78,11 +78,13 @@ def run_benchmarks(  # noqa: PLR0913 - one keyword an option of the command
     append: bool = False,
     command: Sequence[str] | None = None,
     progress: Progress = lambda _: None,
+    begins: Progress = lambda _: None,
 ) -> list[RunOutcome]:
     """Run the benchmarks of these names (all, if none is named) and say what became of each.
 
     ``subject`` and ``settings`` are the ``key=value`` texts of ``--subject`` and ``--set``. Several
-    ``urls`` are measured in turn, sample by sample, each giving a run. A benchmark that needs a
+    ``urls`` are measured in turn, sample by sample, each giving a run. ``begins`` is told each case
+    as it begins, ``progress`` every step in it. A benchmark that needs a
     server runs against a stand-in engine where no url is given. Under ``append`` the runs of others
     that were killed are recorded first, and each run gets its file; otherwise nothing is written.
 
@@ -128,12 +130,13 @@ def run_benchmarks(  # noqa: PLR0913 - one keyword an option of the command
     with _signals():
         for benchmark in selected:
             around = capture(redactor)
-            reason = _cannot_run(benchmark, around)
+            reason = why_not_here(benchmark, around)
             if reason is not None:
                 outcomes.append(RunOutcome(benchmark.name, skipped=reason))
                 continue
             try:
-                outcomes += _run(setup, benchmark, sweeps[benchmark.name], engines, around)
+                cases = sweeps[benchmark.name]
+                outcomes += _run(setup, benchmark, cases, engines, around, begins)
             except UsageFault as error:
                 if not outcomes:
                     raise
@@ -150,6 +153,7 @@ def _run(
     cases: Sequence[Mapping[str, Value]],
     engines: Sequence[EngineFacts],
     around: Capture,
+    begins: Progress,
 ) -> list[RunOutcome]:
     measured: list[EngineFacts | None] = [None]
     with ExitStack() as stack:
@@ -162,7 +166,7 @@ def _run(
         try:
             for engine in measured:
                 executions.append(Execution(setup, benchmark, engine, cases, around))  # noqa: PERF401 - closed below if the next one fails
-            _step_through(executions, len(cases))
+            _step_through(executions, cases, begins)
         except KeyboardInterrupt as error:
             how = "SIGTERM" if isinstance(error, Terminated) else "Ctrl-C"
             for execution in executions:
@@ -175,9 +179,17 @@ def _run(
         return _recorded(setup, executions)
 
 
-def _step_through(executions: Sequence[Execution], cases: int) -> None:
+def _step_through(
+    executions: Sequence[Execution], cases: Sequence[Mapping[str, Value]], begins: Progress
+) -> None:
     """All cases of all executions; within a case A and B take turns, and who is first changes."""
-    for number in range(cases):
+    swept = [name for name in cases[0] if len({case[name] for case in cases}) > 1]
+    for number, case in enumerate(cases):
+        values = ", ".join(f"{name}={case[name]}" for name in swept)
+        begins(
+            f"{executions[0].benchmark.name}: case {number + 1} of {len(cases)} begins"
+            f"{f' ({values})' if values else ''}"
+        )
         for execution in executions:
             execution.begin_case(number)
         live = list(executions)
@@ -205,7 +217,7 @@ def _recorded(setup: Setup, executions: Sequence[Execution]) -> list[RunOutcome]
     return outcomes
 
 
-def _cannot_run(benchmark: Benchmark, around: Capture) -> str | None:
+def why_not_here(benchmark: Benchmark, around: Capture) -> str | None:
     """Why the benchmark cannot run on this machine; None when it can."""
     if benchmark.needs in (Needs.GPU, Needs.GPUS):
         gpus = around.environment.gpus

@@ -11,10 +11,13 @@ from pydantic import ValidationError
 
 from gamekit.errors import UsageFault
 from gamekit.findings import Subject
+from gamekit.strict_yaml.limits import MAX_INTEGER
 
 Field = str | int | float
 # Fields whose values are names of models: a path or repository is the same model as its last part.
 _MODELS = ("target", "drafter")
+# What can be told. The rest, the benchmark's parameters, are those that it was run with.
+_FIELDS = tuple(name for name in Subject.model_fields if name != "parameters")
 
 
 @dataclass(frozen=True)
@@ -42,8 +45,8 @@ def parse_subject(pairs: Sequence[str]) -> Subject:
         key, sign, value = pair.partition("=")
         if not sign or not value:
             raise UsageFault(f"--subject {pair}: it is no pair", mend="write --subject key=value")
-        if key not in Subject.model_fields:
-            close = get_close_matches(key, Subject.model_fields, n=1)
+        if key not in _FIELDS:
+            close = get_close_matches(key, _FIELDS, n=1)
             mend = f"did you mean {close[0]}?" if close else _known_fields()
             raise UsageFault(f"--subject {pair}: a subject has no {key}", mend=mend)
         if told.get(key, value) != value:
@@ -54,12 +57,10 @@ def parse_subject(pairs: Sequence[str]) -> Subject:
     try:
         return Subject.model_validate_strings(told)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        name = str(first["loc"][0])
-        message = first["msg"][0].lower() + first["msg"][1:]
+        name, message = _first_fault(error)
+        shown = " ".join(f"{key}={told[key]}" for key in ([name] if name else told))
         raise UsageFault(
-            f"--subject {name}={told[name]}: {message}",
-            mend="see the subject's fields in the schema",
+            f"--subject {shown}: {message}", mend="see the subject's fields in the schema"
         ) from None
 
 
@@ -97,17 +98,21 @@ def merge(sources: Sequence[Told]) -> Subject:
     for source in sources:
         for name, value in source.hints.items():
             merged.setdefault(name, (value, source))
-    fields: dict[str, Any] = {
-        name: merged[name][0] for name in Subject.model_fields if name in merged
-    }
+    fields: dict[str, Any] = {name: merged[name][0] for name in _FIELDS if name in merged}
+    for name, value in fields.items():
+        _check_size(merged[name][1], name, value)
     try:
         return Subject.model_validate(fields)
     except ValidationError as error:
-        first_error = error.errors(include_url=False)[0]
-        name = str(first_error["loc"][0])
+        wrong, message = _first_fault(error)
+        if wrong is None:  # the fields contradict each other
+            who = " and ".join(dict.fromkeys(source.who for _, source in merged.values()))
+            raise UsageFault(
+                f"{message} (as {who} say)", mend="leave out what is wrong, or say what is right"
+            ) from None
         raise UsageFault(
-            f"{merged[name][1].who} says {name}={fields[name]}, which a subject cannot have:"
-            f" {first_error['msg']}",
+            f"{merged[wrong][1].who} says {wrong}={fields[wrong]}, which a subject cannot have:"
+            f" {message}",
             mend="see the subject's fields in the schema",
         ) from None
 
@@ -127,10 +132,24 @@ def _normal(name: str, value: str) -> str:
     return "-".join(text.casefold().replace("_", " ").replace("-", " ").split())
 
 
+def _check_size(source: Told, name: str, value: Field) -> None:
+    if isinstance(value, int | float) and not abs(value) <= MAX_INTEGER:  # nor is NaN
+        raise UsageFault(
+            f"{source.who} says {name}={value}, which no run file holds", mend="give what it is"
+        )
+
+
 def _choices(names: set[Field], first: Field, value: Field) -> str:
     more = sorted(str(name) for name in names - {first, value})
     return f" (it is also known as {', '.join(more)})" if more else ""
 
 
 def _known_fields() -> str:
-    return f"the fields are: {', '.join(Subject.model_fields)}"
+    return f"the fields are: {', '.join(_FIELDS)}"
+
+
+def _first_fault(error: ValidationError) -> tuple[str | None, str]:
+    """The field that is wrong (None: several do not fit together), and what is wrong with it."""
+    first = error.errors(include_url=False)[0]
+    message = first["msg"].removeprefix("Value error, ")
+    return (str(first["loc"][0]) if first["loc"] else None), message[0].lower() + message[1:]

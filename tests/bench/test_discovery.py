@@ -53,7 +53,7 @@ def test_helpers_are_no_benchmarks(tmp_path: Path) -> None:
         (
             COUNTING.replace('"decode_rate", headline', '"my_metric", headline'),
             15,
-            "unit and better",
+            r'Measures("my_metric", unit="ms", better="lower")',
         ),
         (COUNTING.replace('name="counting"', 'name="No Good"'), 12, "lower case"),
     ],
@@ -143,3 +143,12 @@ def test_a_declaration_that_does_not_hold_together_is_refused() -> None:
     with pytest.raises(ValueError, match="is in ms"):
         Measures("ttft", unit="s")
     assert [one.metric for one in declared().headlines] == ["ttft"]
+
+
+@pytest.mark.parametrize("leaves", ["import sys; sys.exit(3)", "raise KeyboardInterrupt"])
+def test_a_file_that_ends_the_program_is_a_broken_file(tmp_path: Path, leaves: str) -> None:
+    """It is named with its line and hides no other."""
+    found = discover(knowledge_base(tmp_path, {"broken": f"x = 1\n{leaves}\n", "a": COUNTING}))
+    assert "counting" in found.benchmarks
+    (problem,) = found.problems
+    assert "broken.py:2: cannot be imported" in str(problem)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from workbench import engine, knowledge_base
+from workbench import engine, knowledge_base, series_file
 
 from gamekit.bench.capture import capture
 from gamekit.bench.engine_facts import ask_engine
@@ -171,6 +171,26 @@ def test_the_users_prompts_take_the_users_name(tmp_path: Path) -> None:
             serving(urls=[url], settings=FEW, subject=["workload=mt-bench"])
     assert all(json.loads(body)["text"].endswith(". tell me more") for body in bodies[:4])
     assert figures(outcome)["ttft"].subject.workload == "mt-bench"
+
+
+def test_what_the_subject_tells_is_no_parameter_besides(tmp_path: Path) -> None:
+    """A length that all answers had is output_tokens; where they end early, max_tokens is kept."""
+    root = knowledge_base(tmp_path / "base")
+    match = {"host": "h", "output_tokens": 9}
+    series_file(root, {"id": "nine", "match": match}, {"id": "one", "match": {"host": "h"}})
+    with engine(PLAIN, generated(9, 9), gap_s=0.001) as url:
+        told = serving(root, urls=[url], settings=FEW, subject=["host=h"])
+        chosen = serving(root, urls=[url], settings=FEW, subject=["host=h"], series=["one"])
+        longer = serving(
+            root,
+            urls=[url],
+            settings=[*FEW[:1], "max_tokens=64"],
+            subject=["host=h", "output_tokens=64"],
+        )
+    rate = figures(told)["decode_rate"]
+    assert (rate.subject.parameters, rate.series) == ({}, "nine")
+    assert figures(chosen)["decode_rate"].series == "one"
+    assert figures(longer)["decode_rate"].subject.parameters == {"max_tokens": 64}
 
 
 def test_several_requests_at_once_are_one_subject() -> None:
