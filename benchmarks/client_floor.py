@@ -39,7 +39,9 @@ BENCHMARK = Benchmark(
         )
     ],
     parameters=[
-        Parameter("repeats", int, 10, "repetitions, each one sample", low=1, high=1000),
+        Parameter(
+            "repeats", int, 10, "repetitions, each one sample", low=1, high=1000, effort=True
+        ),
         Parameter("concurrency", int, 1, "streams at once", low=1, high=1000),
         Parameter(
             "chunk_interval",
@@ -50,7 +52,7 @@ BENCHMARK = Benchmark(
             low=0.1,
             high=1000,
         ),
-        Parameter("chunks", int, 100, "chunks of one stream", low=2, high=100_000),
+        Parameter("chunks", int, 100, "chunks of one stream", low=2, high=100_000, effort=True),
     ],
     run=run,
 )

@@ -50,6 +50,7 @@ def run(context: Context) -> Iterator[Sample]:
     for metric in ("decode_rate", "time_per_output_token"):
         if all(sample.get(metric) is None for sample in samples):
             context.not_known(metric, "; ".join(notices) or "no answer took any time to decode")
+    _judge_counts(context, samples)
     _judge_client(context, lags)
     _judge_speculation(context, samples)
     _judge_cache(context, samples)
@@ -71,8 +72,9 @@ def _requests(context: Context) -> Callable[[int], StreamRequest]:
             return lambda _: generate_request(random_ids(ids), tokens, temperature=temperature)
         return lambda _: completion_request(model, random_ids(ids), tokens, temperature=temperature)
     prompts = prompt_set(context["prompts"])
-    if prompts.is_named or context.subject.workload is None:
-        context.tell(workload=prompts.name)
+    # The user's own word for the workload of a file counts more than the name of the file.
+    named = None if prompts.is_named else context.subject.workload
+    context.tell(workload=named or prompts.name)
     context.fact("prompts", {"name": prompts.name, "count": len(prompts.prompts)})
     if api == "sglang":
         return lambda n: generate_request(prompts.unique(n), tokens, temperature=temperature)
@@ -118,6 +120,11 @@ def _sample(record: StreamRecord, notices: Counter[str]) -> dict[str, Any]:
     }
 
 
+def _judge_counts(context: Context, samples: list[dict[str, Any]]) -> None:
+    if any((sample.get("output_tokens") or 0) > context["max_tokens"] for sample in samples):
+        context.flaw("the server counted more tokens than were asked for")
+
+
 def _judge_client(context: Context, lags: list[LoopLag]) -> None:
     """A client that was busy most of the time is what was measured, not the engine."""
     busiest = max(lag.busy_fraction for lag in lags)
@@ -150,7 +157,7 @@ def _tell_output_length(context: Context, samples: list[dict[str, Any]]) -> None
     """The output length belongs to the subject where all answers had the same."""
     lengths = {sample["output_tokens"] for sample in samples if not sample.get(ERROR)} - {None}
     known = context.subject.output_tokens
-    if known is None and len(lengths) == 1:
+    if len(lengths) == 1 and known in (None, *lengths):
         context.tell(output_tokens=lengths.pop())
     elif known is not None and lengths - {known}:
         context.warn(f"output_tokens is said to be {known}: {min(lengths)} to {max(lengths)} came")
@@ -198,15 +205,43 @@ BENCHMARK = Benchmark(
         ),
     ],
     parameters=[
-        Parameter("requests", int, 7, "requests that are measured", low=1, high=100_000),
+        Parameter(
+            "requests", int, 7, "requests that are measured", low=1, high=100_000, effort=True
+        ),
         # The first token is prefill's: 256 are decoded, so that a last cycle that max_tokens cuts
         # takes less than half a per cent off the rate.
-        Parameter("max_tokens", int, 257, "tokens asked for", "tokens", low=2, high=1_000_000),
+        Parameter(
+            "max_tokens",
+            int,
+            257,
+            "tokens asked for",
+            "tokens",
+            low=2,
+            high=1_000_000,
+            tells="output_tokens",
+        ),
         Parameter("concurrency", int, 1, "requests sent at one moment", low=1, high=1000),
-        Parameter("warmup", int, 1, "requests before them, not measured", low=0, high=1000),
+        Parameter(
+            "warmup", int, 1, "requests before them, not measured", low=0, high=1000, effort=True
+        ),
         Parameter("temperature", float, 0.0, "sampling temperature", low=0, high=10),
-        Parameter("api", str, None, "route of the engine", choices=("sglang", "openai")),
-        Parameter("prompts", str, None, "file with one prompt a line"),
+        Parameter(
+            "api",
+            str,
+            None,
+            "route of the engine",
+            choices=("sglang", "openai"),
+            default_text="found out",
+        ),
+        Parameter(
+            "prompts",
+            str,
+            None,
+            "file with one prompt a line",
+            tells="workload",
+            default_text="packaged",
+            check=prompt_set,
+        ),
         Parameter(
             "input_ids",
             int,
@@ -215,6 +250,7 @@ BENCHMARK = Benchmark(
             "tokens",
             low=1,
             high=1_000_000,
+            tells="input_tokens",
         ),
     ],
     run=run,

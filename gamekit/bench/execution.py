@@ -50,6 +50,7 @@ class Setup:
     host: str | None
     append: bool
     progress: Progress
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass
@@ -262,12 +263,13 @@ class Execution:
 
     def _case(self, case: _CaseInHand) -> Case:
         redactor = self._setup.redactor
+        warnings = [*self._setup.warnings, *case.context.warnings]
         return Case(
             parameters=redactor.data(case.context.parameters),
             subject=self._subject_of(case, expected=self.failed),
             samples=columns(case.rows),
             facts=redactor.data(plain(case.context.facts, "facts")),
-            warnings=[line(redactor.text(text)) for text in case.context.warnings],
+            warnings=[line(redactor.text(text)) for text in warnings],
         )
 
     def _bare_record(self, error: Exception) -> RunRecord:

@@ -60,6 +60,9 @@ class Parameter:
     effort: bool = False
     tells: str = ""
     default_text: str = ""
+    # Raises UsageFault for a value that nothing can be measured with, such as a file without
+    # content: before anything is measured.
+    check: Callable[[str], object] | None = None
 
     @property
     def default_words(self) -> str:
@@ -78,6 +81,8 @@ class Parameter:
                 raise self._fault(text, self._allowed())
         if self.choices and value not in self.choices:
             raise self._fault(text, self._allowed())
+        if self.check is not None:
+            self.check(text)
         return value
 
     def _typed(self, text: str) -> Value:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from gamekit.errors import MachineRefused, UsageFault
+from gamekit.errors import UsageFault
 
 BUNDLED = "gamekit-prompts-1"
 RANDOM_IDS = "random-token-ids"
@@ -42,15 +42,14 @@ class PromptSet:
 def prompt_set(file: str | None) -> PromptSet:
     """The bundled prompts, or those of ``file``: one a line, as text or JSON.
 
-    Raises ``MachineRefused`` for a file that cannot be read, ``UsageFault`` for one that holds no
-    prompts.
+    Raises ``UsageFault`` for a file that cannot be read and for one that holds no prompts.
     """
     if file is None:
         return PromptSet(BUNDLED, _PROMPTS, is_named=True)
     try:
         data = Path(file).read_bytes()
     except OSError as error:
-        raise MachineRefused(
+        raise UsageFault(
             f"the prompts cannot be read: {error.strerror or error}",
             file=file,
             mend="give a file with one prompt a line: --set prompts=FILE",

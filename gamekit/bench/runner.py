@@ -107,13 +107,13 @@ def run_benchmarks(  # noqa: PLR0913 - one keyword an option of the command
     outcomes: list[RunOutcome] = []
     if append and root is not None:
         check_writable(root)
-        outcomes += [
-            RunOutcome(one.run.benchmark, one, one.file, recovered=True) for one in recover(root)
-        ]
+        outcomes += _recovered(root)
     base = None if root is None else load(root)
     metrics = list(dict.fromkeys(m.metric for one in selected for m in one.measures))
     series_told = told_series(base, series, metrics)
+    needs_server = any(one.needs is Needs.SERVER for one in selected)
     setup = Setup(
+        warnings=("--url was not used: no server is needed",) if urls and not needs_server else (),
         root=root,
         base=base,
         command=redactor.command(_command_line() if command is None else command),
@@ -124,7 +124,7 @@ def run_benchmarks(  # noqa: PLR0913 - one keyword an option of the command
         append=append,
         progress=progress,
     )
-    engines = [ask_engine(url, _api(sweeps), redactor) for url in urls]
+    engines = [ask_engine(url, _api(sweeps), redactor) for url in urls] if needs_server else []
     if not names:
         outcomes += [RunOutcome(Path(one.file or "").stem, fault=one) for one in found.problems]
     with _signals():
@@ -145,6 +145,21 @@ def run_benchmarks(  # noqa: PLR0913 - one keyword an option of the command
             if outcomes[-1].interrupted:
                 break
     return outcomes
+
+
+def _recovered(root: Path) -> list[RunOutcome]:
+    """The runs of others that were killed, and the spools that no run can be made of."""
+    aside: list[RunOutcome] = []
+
+    def set_aside(path: Path, why: str) -> None:
+        where = f"its spool holds no run that can be recorded ({why}), and is now {path}"
+        aside.append(RunOutcome(path.name.partition(".")[0], skipped=where, recovered=True))
+
+    recorded = [
+        RunOutcome(one.run.benchmark, one, one.file, recovered=True)
+        for one in recover(root, set_aside)
+    ]
+    return [*recorded, *aside]
 
 
 def _run(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gamekit.bench.prompts import BUNDLED, prompt_set, random_ids
-from gamekit.errors import MachineRefused, UsageFault
+from gamekit.errors import UsageFault
 
 
 def test_every_request_has_a_prefix_of_its_own() -> None:
@@ -57,9 +57,9 @@ def test_a_file_without_prompts_is_refused(tmp_path: Path, text: bytes) -> None:
         prompt_set(str(tmp_path / "mine.txt"))
 
 
-def test_a_file_that_is_not_there_is_the_machines_refusal(tmp_path: Path) -> None:
+def test_a_file_that_is_not_there_is_a_usage_error(tmp_path: Path) -> None:
     """The error names the file."""
-    with pytest.raises(MachineRefused, match=r"nowhere\.txt"):
+    with pytest.raises(UsageFault, match=r"nowhere\.txt"):
         prompt_set(str(tmp_path / "nowhere.txt"))
 
 

@@ -293,7 +293,7 @@ def test_two_urls_are_measured_in_turn(tmp_path: Path) -> None:
 def test_a_url_that_does_not_answer_fails_and_is_no_run(root: Path) -> None:
     """Nothing was measured: the error says so, and no stand-in takes the engine's place."""
     with pytest.raises(BenchmarkFailed, match="does not answer"):
-        run(root, "counting", urls=["http://127.0.0.1:9"], append=True)
+        run(root, "serving_decode", urls=["http://127.0.0.1:9"], append=True)
     assert load(root).runs == {}
 
 
@@ -321,3 +321,22 @@ def test_secrets_and_homes_do_not_reach_a_run_file(tmp_path: Path) -> None:
     text = (root / outcome.file).read_text()
     assert "joe" not in text
     assert "abcdefgh" not in text
+
+
+def test_a_url_that_nothing_needs_is_not_asked(root: Path) -> None:
+    """A benchmark without need of a server runs, and its record says that --url was not used."""
+    (outcome,) = run(root, "counting", urls=["http://127.0.0.1:9"])
+    assert outcome.measured
+    assert outcome.record is not None
+    assert outcome.record.run.cases[0].warnings == ["--url was not used: no server is needed"]
+
+
+def test_a_spool_that_holds_no_run_is_told_and_stops_nothing(root: Path) -> None:
+    """It is set aside, and the benchmark runs."""
+    (root / SPOOL_FOLDER).mkdir(parents=True)
+    (root / SPOOL_FOLDER / "odd.jsonl").write_text("{}")
+    aside, own = run(root, "counting", append=True)
+    assert own.measured
+    assert (aside.benchmark, aside.recovered) == ("odd", True)
+    assert aside.skipped is not None
+    assert "odd.jsonl.bad" in aside.skipped

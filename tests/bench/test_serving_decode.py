@@ -273,3 +273,18 @@ def test_the_environment_of_an_engine_elsewhere_is_not_that_of_this_machine() ->
     there, state = surroundings(replace(facts, is_local=False), around)
     assert (there.engine, there.kernel, there.boot) == ("sglang", None, None)
     assert state["client_machine"]["kernel"] == around.environment.kernel
+
+
+def test_more_tokens_than_were_asked_for_are_a_flaw_of_every_figure() -> None:
+    """A server that counts more than max_tokens is not believed."""
+    with engine(PLAIN, generated(12, 12)) as url:
+        found = figures(serving(urls=[url], settings=FEW))
+    assert found["decode_rate"].flaws
+    for one in found.values():
+        assert "the server counted more tokens than were asked for" in one.flaws
+
+
+def test_prompts_that_are_not_there_are_refused_before_anything_is_measured() -> None:
+    """A file that is missing is a usage error, also as the second of a sweep."""
+    with pytest.raises(UsageFault, match="nowhere"):
+        run_benchmarks(None, ["serving_decode"], settings=["prompts=/nowhere/a.txt"])
