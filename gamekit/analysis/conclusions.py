@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from gamekit.analysis import claims, gates
 from gamekit.analysis.claims import ClaimResult
+from gamekit.analysis.derived import Relation, relation
 from gamekit.analysis.gates import GateResult
 from gamekit.formula import Known, Result
 from gamekit.knowledge import NOTHING_INSTEAD, Instead, Knowledge
@@ -34,16 +35,46 @@ class GateChange:
 
 
 @dataclass(frozen=True)
+class SideChange:
+    """How one figure of the model lies to another, where it turns; ``name`` is one of ``SIDES``."""
+
+    name: str
+    before: Relation
+    after: Relation
+
+
+@dataclass(frozen=True)
 class Conclusions:
-    """What differs: every claim that comes to something else, and every gate that turns."""
+    """What differs: claims that come to something else, gates that turn, and sides that change."""
 
     claims: tuple[ClaimChange, ...]
     gates: tuple[GateChange, ...]
+    sides: tuple[SideChange, ...] = ()
 
     @property
     def turned(self) -> tuple[ClaimChange, ...]:
         """The claims whose verdict or side changes."""
         return tuple(item for item in self.claims if item.verdict_changes or item.side_changes)
+
+
+# The two comparisons that decide whether speculation pays, by the roles that they compare.
+SIDES = {
+    "accept length against break-even": ("accept_length", "break_even"),
+    "rate against no speculation": ("speculative_rate", "baseline"),
+}
+
+
+def sides(knowledge: Knowledge, instead: Instead = NOTHING_INSTEAD) -> dict[str, Relation]:
+    """How the model's figures lie to each other, over stated ranges; nothing without a model."""
+    roles = knowledge.config.model
+    found: dict[str, Relation] = {}
+    for name, (one, other) in SIDES.items():
+        left, right = getattr(roles, one, None), getattr(roles, other, None)
+        if left is not None and right is not None:
+            found[name] = relation(
+                knowledge.figure(left, instead).known, knowledge.figure(right, instead).known
+            )
+    return found
 
 
 def under_both(knowledge: Knowledge, series: str) -> Conclusions:
@@ -79,7 +110,12 @@ def between(knowledge: Knowledge, series: str, before: Instead, after: Instead) 
             gates_changed += (
                 GateChange(old, new) for old, new in pairs if old.outcome != new.outcome
             )
-    return Conclusions(tuple(claims_changed), tuple(gates_changed))
+    then, now = sides(knowledge, before), sides(knowledge, after)
+    return Conclusions(
+        tuple(claims_changed),
+        tuple(gates_changed),
+        tuple(SideChange(name, then[name], now[name]) for name in then if then[name] != now[name]),
+    )
 
 
 def _claim(before: ClaimResult, after: ClaimResult) -> ClaimChange | None:

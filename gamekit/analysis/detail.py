@@ -5,9 +5,11 @@ from __future__ import annotations
 import difflib
 from typing import Any
 
-from gamekit.analysis import claims
+from gamekit.analysis import claims, gates
+from gamekit.analysis.texts import figure_of
 from gamekit.errors import UsageFault
-from gamekit.findings import Claim, Measurement, Review, Series
+from gamekit.findings import Approach, Claim, Measurement, Review, Series
+from gamekit.formula import Known
 from gamekit.knowledge import Knowledge, Shift
 from gamekit.store.load import Record
 
@@ -16,9 +18,10 @@ def detail(knowledge: Knowledge, name: str) -> dict[str, Any]:
     """The finding or run ``name``; raises ``UsageFault`` when there is neither.
 
     A finding has the keys of ``Knowledge.as_json`` and: ``finding`` (the record as it stands),
-    ``grade_why``, ``environment``, ``claim`` (its evaluation), ``history`` (members of its series,
-    or what superseded what; oldest first), ``shifted``, ``reviews``, ``dependents``. A run has
-    ``id``, ``kind`` "run", ``run`` (the record without raw samples), ``file`` and ``findings``.
+    ``grade_why``, ``environment``, ``claim`` (its evaluation), ``gates`` (those of an approach, as
+    they stand), ``history`` (members of its series, or what superseded what; oldest first),
+    ``shifted``, ``reviews``, ``dependents``. A run has ``id``, ``kind`` "run", ``run`` (the
+    record without raw samples), ``file`` and ``findings``.
     """
     if name in knowledge.base.runs:
         return _run(knowledge, name)
@@ -39,6 +42,9 @@ def detail(knowledge: Knowledge, name: str) -> dict[str, Any]:
         "grade_why": [] if grade is None else list(grade.why),
         "environment": environment,
         "claim": claims.as_json(knowledge, name) if isinstance(finding, Claim) else None,
+        "gates": [_gate(knowledge, result) for result in gates.evaluate(knowledge, name)]
+        if isinstance(finding, Approach)
+        else None,
         "history": [knowledge.as_json(other.id) for other in _history(knowledge, record)],
         "shifted": None if shifted is None else _shift(shifted),
         "reviews": [_review(review) for review in knowledge.standing(name).reviews],
@@ -60,7 +66,7 @@ def _unknown(knowledge: Knowledge, name: str) -> UsageFault:
     base = knowledge.base
     close = difflib.get_close_matches(name, [*base.records, *base.runs], n=3)
     return UsageFault(
-        f"there is no finding and no run {name}",
+        f"there is no finding and no run '{name}'",
         mend=f"did you mean {' or '.join(close)}?" if close else "look for it with: gamekit query",
     )
 
@@ -97,6 +103,28 @@ def _history(knowledge: Knowledge, record: Record) -> list[Record]:
                 reached[other] = knowledge.record(other)
                 waiting.append(other)
     return knowledge.oldest_first(reached.values()) if len(reached) > 1 else []
+
+
+def _gate(knowledge: Knowledge, result: gates.GateResult) -> dict[str, Any]:
+    return {
+        "title": result.gate.title,
+        "predicate": result.gate.predicate,
+        "figures": {
+            name: figure_of(knowledge, name) for name in knowledge.ids_of(result.gate.predicate)
+        },
+        "outcome": result.outcome,
+        "left": _side(result.left),
+        "right": _side(result.right),
+        "explanation": result.explanation,
+        "if_holds": result.gate.if_holds.model_dump(mode="json"),
+        "if_fails": result.gate.if_fails.model_dump(mode="json"),
+    }
+
+
+def _side(known: Known | None) -> dict[str, float] | None:
+    if known is None:
+        return None
+    return {"low": known.range.low, "mid": known.range.mid, "high": known.range.high}
 
 
 def _shift(shift: Shift) -> dict[str, Any]:

@@ -6,14 +6,16 @@ is L/T, and a chain of k draft steps cannot pass (k + 1)/T (see ``gamekit.specul
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from gamekit.analysis.chain import Chain, chain_in_use, cycle_at
 from gamekit.analysis.derived import Derived, Relation, derive, missing, relation
-from gamekit.analysis.options import options
+from gamekit.analysis.options import Option
 from gamekit.findings import Measurement
 from gamekit.knowledge import Knowledge
+from gamekit.numbers import number
 
 LeverName = Literal[
     "accept_length", "shorter_verify", "more_steps", "less_overhead", "all_together"
@@ -57,10 +59,13 @@ class Lever:
         }
 
 
-def levers(knowledge: Knowledge) -> list[Lever]:
-    """All levers, each alone and then all together; nothing without a model in ``gamekit.yaml``."""
+def levers(knowledge: Knowledge, options: Sequence[Option]) -> list[Lever]:
+    """All levers, each alone and then all together; nothing without a model in ``gamekit.yaml``.
+
+    ``options`` are the published drafters, as ``options.options`` finds them.
+    """
     chain = chain_in_use(knowledge)
-    return [] if chain is None else _Levers(knowledge, chain).all()
+    return [] if chain is None else _Levers(knowledge, chain, options).all()
 
 
 # An accept length by id, its draft steps, and what it was measured on.
@@ -77,9 +82,10 @@ class _Way:
 
 
 class _Levers:
-    def __init__(self, knowledge: Knowledge, chain: Chain) -> None:
+    def __init__(self, knowledge: Knowledge, chain: Chain, options: Sequence[Option]) -> None:
         self._knowledge = knowledge
         self._chain = chain
+        self._options = options
         roles = chain.roles
         self._steps = chain.steps
         self._length = f"[{roles.accept_length}]"
@@ -98,7 +104,7 @@ class _Levers:
         if longer is not None:
             longer_cycle = f"[{cycle_at(self._knowledge, self._chain, longer).id}]"
         return [
-            self._lever("accept_length", "Raise the accept length", higher, steps, cycle),
+            self._lever("accept_length", "Raise accept length", higher, steps, cycle),
             self._lever("shorter_verify", "Shorten verify", verify, steps, None, length),
             self._lever("more_steps", "More draft steps", more, longer, longer_cycle),
             self._lever("less_overhead", "Less overhead", overhead, steps, None, length),
@@ -116,14 +122,14 @@ class _Levers:
         if steps is None or at is None:
             return _Way(None, f"[[{name}]]; its draft steps or ours are not told", "")
         formula = _carried(name, at, steps)
-        told = f"[[{name}]] on {workload}"
-        if steps != at:
-            shown = derive(self._knowledge, formula, "tok/cycle").words
-            told = f"{told} over {at} steps, which is {shown} over {steps}"
-        uniform = "" if steps == at else " and every draft step is equally accurate"
-        return _Way(
-            formula, told, f"It is reached here as well{uniform}.{self._least(ranked, steps)}"
-        )
+        if steps == at:
+            told, uniform = f"[[{name}]] on {workload}", ""
+        else:
+            carried = derive(self._knowledge, formula, "tok/cycle").known
+            over = "unknown" if carried is None else number(carried.mid)
+            told = f"[[{name}]] on {workload} ({at} steps; {over} over {steps})"
+            uniform = ", every step equally accurate"
+        return _Way(formula, told, f"Reached here as well{uniform}.{self._least(ranked, steps)}")
 
     def _least(self, ranked: list[_Published], steps: int) -> str:
         """What the lowest accept length of the same drafter would give: prompts differ much."""
@@ -132,7 +138,7 @@ class _Levers:
             return ""
         rate = f"{_carried(name, at, steps)} / {self._cycle} * 1000"
         given = derive(self._knowledge, rate, "tok/s").words
-        return f" On {workload} the same drafter has [[{name}]], which would give {given}."
+        return f" On {workload} the same drafter has [[{name}]]: {given}."
 
     def _shorter_verify(self) -> _Way:
         roles = self._chain.roles
@@ -145,7 +151,7 @@ class _Levers:
         return _Way(
             f"([{short}] + [{roles.cycle_time}] - [{now}])",
             f"[[{short}]] in place of [[{now}]]",
-            f"The rest of the cycle stays as it is.{doubt}",
+            f"The rest of a cycle stays as it is.{doubt}",
         )
 
     def _more_steps(self) -> _Way:
@@ -155,14 +161,14 @@ class _Levers:
         chain, more = self._chain, steps + 1
         longer = f"accept_length(accuracy_for({self._length}, {steps}), {more})"
         cycle = cycle_at(self._knowledge, chain, more)
-        same = "Every draft step is as accurate as those now."
+        same = "Every step is as accurate as now."
         if cycle.is_measured:
             return _Way(longer, f"{more} steps in [[{cycle.id}]]", same)
         stops = derive(self._knowledge, f"{longer} / ({self._now}) * 1000", "ms").words
         return _Way(
             longer,
             f"{more} steps at an unchanged cycle",
-            f"{same} The cycle does not grow from [[{cycle.id}]]; at {stops} the gain is gone.",
+            f"{same} Nothing is gained once the cycle takes {stops}.",
         )
 
     def _no_overhead(self) -> _Way:
@@ -171,8 +177,8 @@ class _Levers:
             return _Way(None, "no verify time is known", "")
         return _Way(
             f"[{now}]",
-            f"a cycle that is [[{now}]] and nothing else",
-            "Drafting and streaming would cost nothing, which no engine reaches.",
+            f"a cycle of [[{now}]] and nothing else",
+            "Drafting and streaming cost nothing: a bound, not a forecast.",
         )
 
     def _together(self, steps: int | None, verify: _Way) -> Lever:
@@ -180,16 +186,18 @@ class _Levers:
         higher = self._higher_accept_length(steps)
         way = _Way(
             higher.formula if short is not None and verify.formula else None,
-            higher.best if short is None else f"{higher.best}, in [[{short}]] and nothing else",
-            "All of the above at once, each in our favour: a bound, not a forecast.",
+            higher.best
+            if short is None
+            else f"{steps} steps of the best drafter in [[{short}]] and nothing else",
+            "Everything in our favour: a bound, not a forecast.",
         )
         cycle = None if short is None else f"[{short}]"
-        return self._lever("all_together", "All of them together", way, steps, cycle)
+        return self._lever("all_together", "All at once", way, steps, cycle)
 
     def _published(self) -> list[_Published]:
         """The accept lengths of the drafter with the best one, as accuracies, from the best on."""
         drafters: list[list[tuple[float, _Published]]] = []
-        for option in options(self._knowledge):
+        for option in self._options:
             rows = []
             for row in option.workloads:
                 carried = f"accuracy_for([{row.record.id}], {option.steps})"

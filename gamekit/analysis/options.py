@@ -108,6 +108,8 @@ def _published(knowledge: Knowledge, drafter: str, target: str | None) -> dict[i
             and measured.value.is_known
             and (subject.drafter, subject.target) == (drafter, target)
             and subject.steps
+            # An imposed accept length says how the engine drew, and nothing of the drafter.
+            and subject.acceptance != "imposed"
             and grade is not None
             and grade.name == "published"
             and knowledge.standing(record.id).current

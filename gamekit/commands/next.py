@@ -12,7 +12,7 @@ from gamekit.commands.options import as_json_option
 from gamekit.commands.terminal import paragraph, print_json, say
 
 
-@click.command("next")
+@click.command("next", short_help="Say what to do now and why.")
 @as_json_option
 def command(as_json: bool) -> None:
     """Say what to do now and why, by which command, and which outcome leads where.

@@ -26,16 +26,21 @@ _TONES: dict[str, Tone] = {"+": "good", "-": "bad", "@": "dim"}
 
 @click.command("render")
 @click.option("--check", is_flag=True, help="Write nothing; exit 3 when a document differs.")
-@click.option("--diff", is_flag=True, help="Write nothing; show what rendering would change.")
+@click.option(
+    "--diff",
+    is_flag=True,
+    help="Write nothing; show what rendering would change (exit 0; with --check, 3).",
+)
 @click.option(
     "--force", is_flag=True, help="Replace documents edited by hand; the edit is put aside."
 )
 def command(check: bool, diff: bool, force: bool) -> None:
     """Write the plan and the site's pages from the findings.
 
-    Only what changed is written. A document that was edited by hand is kept and its edit shown
-    (exit 3), unless --force is given. --check tells stale, missing, orphaned and edited documents
-    apart; pages that git ignores are judged only where they exist.
+    Only what changed is written, and conclusions that moved are named. A document that was edited
+    by hand is kept and its edit shown (exit 3), unless --force is given. --check tells stale,
+    missing, orphaned and edited documents apart; pages that git ignores are judged only where they
+    exist.
     """
     from gamekit.render import documents
     from gamekit.store.root import find_root
@@ -63,6 +68,9 @@ def _report(report: RenderReport) -> None:
     for path in report.removed:
         say(f"removed   {path}, which nothing renders any more")
     say(f"unchanged {len(report.unchanged)} documents")
+    for change in report.changes:
+        by = f", by {change.cause}" if change.cause else ""
+        say(f"conclusion: {change.name}: {change.before} → {change.after}{by}", "strong")
     for warning in report.warnings:
         say(f"warning: {warning}")
     _list(report.kept, with_diff=True)

@@ -68,8 +68,11 @@ class Templates:
             raise TemplateFault(
                 error.message or "syntax error", file=f"templates/{place}", line=error.lineno
             ) from None
-        except GamekitError:
-            raise
+        except GamekitError as error:
+            if error.file is not None:
+                raise
+            file, line = self._place(error, name)
+            raise TemplateFault(error.message, file=file, line=line, mend=error.mend) from error
         except TemplateError as error:
             file, line = self._place(error, name)
             raise TemplateFault(
@@ -78,7 +81,7 @@ class Templates:
                 line=line,
                 mend="the fields of each kind are in findings/findings.schema.json",
             ) from None
-        except (TypeError, ValueError, AttributeError, KeyError, ZeroDivisionError) as error:
+        except Exception as error:  # a template is a user's code: whatever it does is its fault
             file, line = self._place(error, name)
             raise TemplateFault(f"{type(error).__name__}: {error}", file=file, line=line) from error
         return _tidy(text)
@@ -133,6 +136,7 @@ _FILTERS: dict[str, Callable[..., Any]] = {
     "first": _first,
     "inline": markdown.inline,
     "join": _join,
+    "last": lambda values: values[-1],
     "length": len,
     "lines": "\n".join,
     "measurements": lambda records: [one for one in records if one.finding.kind == "measurement"],

@@ -7,8 +7,8 @@ import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from gamekit.bundled import layers
-from gamekit.errors import GamekitError, KnowledgeError, MachineRefused
+from gamekit.bundled import checkout, layers
+from gamekit.errors import GamekitError, KnowledgeError, UsageFault
 from gamekit.render.documents import render
 from gamekit.store.root import CONFIG_FILE, FINDINGS_FOLDER
 
@@ -22,7 +22,7 @@ def serve(root: Path, port: int, tell: Callable[[str], None]) -> None:
     """Render, then serve the site at ``127.0.0.1:port`` until interrupted.
 
     A change of findings or templates renders again, which MkDocs notices and shows. What goes wrong
-    then is told, and serving goes on with the documents as they were. Raises ``MachineRefused``
+    then is told, and serving goes on with the documents as they were. Raises ``UsageFault``
     without MkDocs, what ``render`` raises for the first rendering, and ``KnowledgeError`` where
     MkDocs refuses the site.
     """
@@ -32,9 +32,9 @@ def serve(root: Path, port: int, tell: Callable[[str], None]) -> None:
         from mkdocs.commands import serve as mkdocs_serve  # noqa: PLC0415 - the [site] extra
         from mkdocs.exceptions import MkDocsException  # noqa: PLC0415
     except ImportError:
-        raise MachineRefused(
+        raise UsageFault(
             "MkDocs is not installed, and it serves the site",
-            mend="install it with: pip install 'gamekit[site]'",
+            mend=f"install it with: {_how_to_install()}",
         ) from None
     if not (root / SITE_CONFIG).is_file():
         raise KnowledgeError(
@@ -56,6 +56,12 @@ def serve(root: Path, port: int, tell: Callable[[str], None]) -> None:
         stopped.set()
         watcher.join()
     raise KeyboardInterrupt  # which MkDocs took for the way to end; here it is one like any other
+
+
+def _how_to_install() -> str:
+    """The command that installs the [site] extra for the gamekit that runs."""
+    source = checkout()
+    return "pip install 'gamekit[site]'" if source is None else f"pip install -e '{source}[site]'"
 
 
 def signature(root: Path) -> Signature:

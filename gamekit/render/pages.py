@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from gamekit.bundled import layers
 from gamekit.findings.schema import SCHEMA_FILE, json_schema
 from gamekit.knowledge import Knowledge, build
 from gamekit.render import markdown
+from gamekit.render.decision import Decision
+from gamekit.render.document import AnyDocument, Document
 from gamekit.render.environment import Templates
 from gamekit.render.links import SITE_FOLDER, Links
 from gamekit.render.markdown import Markdown
@@ -24,25 +26,18 @@ from gamekit.store.root import FINDINGS_FOLDER
 
 PLAN_PAGE = f"{SITE_FOLDER}/plan/index.md"
 HISTORY_PAGE = f"{SITE_FOLDER}/history/index.md"
+DECISION_PAGE = f"{SITE_FOLDER}/decision/index.md"
 BENCHMARKS_PAGE = f"{SITE_FOLDER}/benchmarks/index.md"
 FINDINGS_INDEX = f"{FINDINGS_PAGES}/index.md"
 LLMS_FILE = "llms.txt"
 
 GENERATED_FOLDERS = tuple(
-    page.rsplit("/", 1)[0] for page in (PLAN_PAGE, FINDINGS_INDEX, HISTORY_PAGE, BENCHMARKS_PAGE)
+    page.rsplit("/", 1)[0]
+    for page in (PLAN_PAGE, FINDINGS_INDEX, HISTORY_PAGE, BENCHMARKS_PAGE, DECISION_PAGE)
 )
 
 
-@dataclass(frozen=True)
-class Document:
-    """A rendered document. ``path`` is relative to the root; ``committed`` ones belong into git."""
-
-    path: str
-    text: str
-    committed: bool
-
-
-def rendered_documents(base: Base) -> tuple[list[Document], list[str]]:
+def rendered_documents(base: Base) -> tuple[list[AnyDocument], list[str]]:
     """Every document of ``base``, and warnings about them (a section over its size budget).
 
     Raises ``KnowledgeErrors`` for what is wrong with the knowledge, ``TemplateFault`` for a
@@ -56,12 +51,13 @@ class _Rendering:
     def __init__(self, knowledge: Knowledge, templates: Templates) -> None:
         self._knowledge = knowledge
         self._templates = templates
+        self._decision = Decision(knowledge)
         self.warnings: list[str] = []
 
-    def documents(self) -> list[Document]:
+    def documents(self) -> list[AnyDocument]:
         config = self._knowledge.config
         plan = self._page(config.plan, "plan.md.j2", committed=True, budgets=True)
-        pages = [
+        pages: list[AnyDocument] = [
             plan,
             self._page(LLMS_FILE, "llms.txt.j2", committed=True),
             Document(
@@ -73,14 +69,16 @@ class _Rendering:
             self._page(FINDINGS_INDEX, "site/findings.md.j2"),
             self._page(HISTORY_PAGE, "site/history.md.j2"),
             self._page(BENCHMARKS_PAGE, "site/benchmarks.md.j2"),
+            self._page(DECISION_PAGE, "site/decision.md.j2"),
+            *self._decision.figures(posixpath.dirname(DECISION_PAGE)),
         ]
         return pages + self._topic_pages()
 
-    def _topic_pages(self) -> list[Document]:
+    def _topic_pages(self) -> list[AnyDocument]:
         topics: dict[str, list[Topic]] = {}
         for topic in self._knowledge.base.topics:
             topics.setdefault(page_of(topic), []).append(topic)
-        pages = []
+        pages: list[AnyDocument] = []
         for path, shown in topics.items():
             template = "site/runs.md.j2" if shown[0].run is not None else "site/topic.md.j2"
             pages.append(self._page(path, template, shown={topic.file for topic in shown}))
@@ -97,6 +95,7 @@ class _Rendering:
     ) -> Document:
         view = View(self._knowledge, Links(path))
         context = _context(view)
+        context["decision"] = self._decision
         context["shown"] = shown or set()
         sizes: dict[str, int] = {}
         context["section"] = self._sections(context, sizes)
@@ -148,6 +147,7 @@ def _context(view: View) -> dict[str, Any]:
         "ident": view.ident,
         "name": view.name,
         "figure": view.figure,
+        "figure_text": view.figure_text,
         "rounded": view.rounded,
         "why_no_figure": view.why_no_figure,
         "mention": view.mention,

@@ -9,6 +9,7 @@ from typing import Any
 from gamekit import numbers
 from gamekit.analysis import approaches, claims, conclusions, gates
 from gamekit.analysis.claims import ClaimResult
+from gamekit.analysis.derived import relation
 from gamekit.findings import Claim, Measurement, Model, Review, Series, Unknown
 from gamekit.formula import Known
 from gamekit.knowledge import Knowledge, SeriesView
@@ -140,6 +141,10 @@ class PlanContent:
         """One sentence that says how a claim comes to its verdict."""
         return claims.evaluate(self._knowledge, name).explanation
 
+    def outcome(self, result: ClaimResult) -> str:
+        """What a claim came to: its figure, and its verdict where somebody stated one."""
+        return _outcome(result)
+
     def stated(self, name: str) -> str:
         """The figure that a claim's author gave, with its unit; nothing where nobody gave one."""
         finding = self._view.finding(name)
@@ -151,12 +156,7 @@ class PlanContent:
 
         Over stated ranges; ranges that meet are not apart.
         """
-        left, right = self._knowledge.figure(one).known, self._knowledge.figure(other).known
-        if left is None or right is None:
-            return "unknown against"
-        if left.overlaps(right):
-            return "not clearly apart from"
-        return "below" if left.high < right.low else "above"
+        return relation(self._knowledge.figure(one).known, self._knowledge.figure(other).known)
 
     def approaches(self) -> list[approaches.Placed]:
         """Open approaches in the order to take them."""

@@ -8,6 +8,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from gamekit.analysis.history import Step, replay
+from gamekit.analysis.standing_conclusions import standing_conclusions
 from gamekit.bench.discovery import discover
 from gamekit.bench.module import Benchmark, Needs
 from gamekit.errors import GamekitError
@@ -114,6 +116,19 @@ class SiteContent:
     def series(self) -> list[Record]:
         """All series, curated before those that runs began."""
         return sorted(self._knowledge.of_kind("series"), key=lambda record: record.run is not None)
+
+    def conclusions(self) -> dict[str, str]:
+        """What the findings lead to today, by name."""
+        return standing_conclusions(self._knowledge)
+
+    def steps(self) -> list[Step]:
+        """The moments at which conclusions turned, the newest first."""
+        turned = [
+            step
+            for step in replay(self._knowledge)
+            if step.conclusions.turned or step.conclusions.gates or step.conclusions.sides
+        ]
+        return turned[::-1]
 
     def run_link(self, topic: Topic) -> Markdown:
         """A run's id, linked to its place on its month's page."""

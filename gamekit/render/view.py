@@ -83,9 +83,9 @@ class View:
             return f"unknown ({value.unknown})"
         if value.interval == "confidence":
             figure = value.stated()
-            return (
-                f"{numbers.with_unit(numbers.middle(figure), value.unit)} ({numbers.span(figure)})"
-            )
+            middle, span = numbers.middle(figure), numbers.span(figure)
+            text = numbers.with_unit(middle, value.unit)
+            return text if middle == span else f"{text} ({span})"
         return numbers.with_unit(numbers.stated(value), value.unit)
 
     def why_no_figure(self, name: str) -> Markdown:

@@ -6,10 +6,17 @@ import random
 
 import pytest
 
-from gamekit.analysis.levers import Lever, LeverName, levers
+from gamekit.analysis.levers import Lever, LeverName
+from gamekit.analysis.levers import levers as levers_with
+from gamekit.analysis.options import options
 from gamekit.analysis.target import answer
+from gamekit.knowledge import Knowledge
 
 from .decisions import THREE_STEPS, decided, figure
+
+
+def levers(knowledge: Knowledge) -> list[Lever]:
+    return levers_with(knowledge, options(knowledge))
 
 
 def by_name(found: list[Lever]) -> dict[LeverName, Lever]:

@@ -20,6 +20,7 @@ def test_what_was_stamped_is_untouched(body):
     """A document as rendered is recognised as rendered and as untouched."""
     text = stamped("plan.md", body)
     assert is_rendered("plan.md", text)
+    assert not is_rendered("copy.md", text)
     assert is_untouched("plan.md", text)
     assert text.startswith(body)
 
