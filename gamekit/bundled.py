@@ -34,6 +34,11 @@ def layers(root: Path, name: Bundle) -> tuple[Path, ...]:
     return (own, packed) if own.is_dir() else (packed,)
 
 
+def checkout() -> Path | None:
+    """The repository that the package runs from; None where it is an installed wheel."""
+    return PACKAGE.parent if (PACKAGE.parent / "pyproject.toml").is_file() else None
+
+
 def starter() -> Path:
     """The folder that holds what ``gamekit init`` writes."""
     return PACKAGE / "_starter"

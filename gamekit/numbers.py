@@ -46,12 +46,18 @@ def ends(figure: Range) -> tuple[str, str]:
 
 
 def middle(figure: Range, within: Range | None = None) -> str:
-    """The mid of a range, with the decimals that its ends, or those of ``within``, would have."""
+    """The mid of a range, with at least the decimals that its ends are shown with beside it.
+
+    With ``within`` it has the digits that the range ``within`` leaves it, and no zeros at its end.
+    """
     width = figure if within is None else within
     if not _has_width(width):
         return number(figure.mid)
     text = _fixed(figure.mid, _decimals(width))
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    least = 0 if within is not None else len(ends(figure)[0].partition(".")[2])
+    while "." in text and text.endswith("0") and len(text.partition(".")[2]) > least:
+        text = text[:-1]
+    return text.removesuffix(".")
 
 
 def stated(value: Quantity) -> str:

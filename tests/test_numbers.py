@@ -48,7 +48,8 @@ def test_an_exact_figure_has_the_digits_that_its_roundings_leave() -> None:
 
 def test_the_mid_of_a_measured_range_has_the_digits_of_its_ends() -> None:
     """A mean is shown no finer than its interval."""
-    assert numbers.middle(Range(69.804, 70.0123, 70.196)) == "70"
+    assert numbers.middle(Range(69.804, 70.0123, 70.196)) == "70.0"  # beside 69.8 to 70.2
+    assert numbers.middle(Range(82, 82.5, 83)) == "82.5"  # beside 82 to 83
     assert numbers.middle(Range(68.2, 70.37, 73.1)) == "70"
     assert numbers.middle(Range(69.94, 70.37, 70.8)) == "70.4"
 

@@ -16,10 +16,11 @@ from gamekit.errors import BenchmarkFailed, UsageFault
 if TYPE_CHECKING:
     from gamekit.bench.module import Benchmark, Parameter
     from gamekit.bench.runner import RunOutcome
-    from gamekit.knowledge import Grade
+    from gamekit.bench.series import Joined
+    from gamekit.knowledge import Knowledge
 
 
-@click.command("bench")
+@click.command("bench", short_help="Run benchmarks; say and record what they measured.")
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--list", "as_list", is_flag=True, help="List the benchmarks and their parameters.")
 @click.option(
@@ -33,7 +34,8 @@ if TYPE_CHECKING:
     "--subject",
     multiple=True,
     metavar="KEY=VALUE",
-    help="What is measured, where the engine and the host do not say; such as host=NAME.",
+    help="What is measured, where the engine and the host do not say; such as host=NAME. Names are"
+    " matched without regard to case, and recorded as the series joined spells them.",
 )
 @click.option(
     "--series", multiple=True, metavar="ID", help="The series to join; one for each metric."
@@ -73,7 +75,7 @@ def command(
         raise_problems(found)
         return
     knowledge_with(root, [])  # a wrong knowledge base is told before an hour of measuring
-    with ProgressLine() as progress:
+    with ProgressLine(quiet=as_json) as progress:
         outcomes = run_benchmarks(
             root,
             names,
@@ -83,6 +85,7 @@ def command(
             settings=settings,
             append=append,
             progress=progress,
+            begins=progress.begins,
         )
     _tell(root, outcomes, as_json=as_json)
     _judge(outcomes)
@@ -99,19 +102,36 @@ def _root() -> Path | None:
 
 
 def _list(selected: Sequence[Benchmark], *, as_json: bool) -> None:
+    from gamekit.bench.capture import capture
+    from gamekit.bench.redact import Redactor
+    from gamekit.bench.runner import why_not_here
+
+    around = capture(Redactor.of_this_process())
+    reasons = {benchmark.name: why_not_here(benchmark, around) for benchmark in selected}
     if as_json:
-        print_json([_declared(benchmark) for benchmark in selected])
+        print_json([{**_declared(one), "why_not_here": reasons[one.name]} for one in selected])
         return
-    for benchmark in selected:
+    for number, benchmark in enumerate(selected):
+        if number:
+            say()
         metrics = ", ".join(f"{one.metric} ({one.unit})" for one in benchmark.measures)
         say(f"{benchmark.name}: {benchmark.description}", "strong")
         paragraph(f"needs {benchmark.needs}; measures {metrics}", "  ")
+        paragraph(_here(benchmark, reasons[benchmark.name]), "  ")
         if benchmark.parameters:
             rows = [
                 (f"  {one.name}", _default(one), one.description) for one in benchmark.parameters
             ]
             table(("  --set", "default", ""), rows)
-        say()
+
+
+def _here(benchmark: Benchmark, reason: str | None) -> str:
+    from gamekit.bench.module import Needs
+
+    if reason is not None:
+        return f"cannot run here: {reason}"
+    stand_in = "; without --url it measures the stand-in engine"
+    return f"can run here{stand_in if benchmark.needs is Needs.SERVER else ''}"
 
 
 def _declared(benchmark: Benchmark) -> dict[str, Any]:
@@ -134,10 +154,8 @@ def _declared(benchmark: Benchmark) -> dict[str, Any]:
 
 
 def _default(parameter: Parameter) -> str:
-    if parameter.default is None:
-        return "found out"
-    unit = "" if parameter.unit == "1" else f" {parameter.unit}"
-    return f"{parameter.default}{unit}"
+    unit = "" if parameter.unit == "1" or parameter.default is None else f" {parameter.unit}"
+    return f"{parameter.default_words}{unit}"
 
 
 def _tell(root: Path | None, outcomes: Sequence[RunOutcome], *, as_json: bool) -> None:
@@ -148,10 +166,14 @@ def _tell(root: Path | None, outcomes: Sequence[RunOutcome], *, as_json: bool) -
     if as_json:
         print_json([row for outcome, given in rows if not outcome.recovered for row in given])
         return
+    begun: set[str] = set()
     for outcome, given in rows:
         _tell_outcome(outcome)
+        joined = iter(outcome.joined)
         for row in given:
-            _tell_figure(outcome, row, knowledge.grade(row["id"]))
+            _tell_figure(knowledge, row)
+            # In one order: each measurement of a run that is done has joined something, or nothing.
+            _tell_series(next(joined, None), begun)
 
 
 def _tell_outcome(outcome: RunOutcome) -> None:
@@ -170,16 +192,22 @@ def _tell_outcome(outcome: RunOutcome) -> None:
         say(f"  appended {outcome.file}")
 
 
-def _tell_figure(outcome: RunOutcome, row: dict[str, Any], grade: Grade | None) -> None:
-    say(f"  {row['metric']}: {wording.figure(row['value']) or 'no figure'}, {grade}")
-    joined = next((one for one in outcome.joined if one.metric == row["metric"]), None)
+def _tell_figure(knowledge: Knowledge, row: dict[str, Any]) -> None:
+    figure = wording.figure(knowledge, row["id"]) or "no figure"
+    say(f"  {row['metric']}: {figure}, {knowledge.grade(row['id'])}")
+
+
+def _tell_series(joined: Joined | None, begun: set[str]) -> None:
+    """Which series a figure joined; ``begun`` has those that were told to begin already."""
     if joined is None:
         return
-    if joined.begins is not None:
+    if joined.begins is not None and joined.begins.id not in begun:
+        begun.add(joined.begins.id)
         paragraph(f"begins series {joined.series}", "    ")
-    else:
-        series = "no series" if joined.series is None else f"series {joined.series}"
-        paragraph(f"joins {series}: {joined.how}", "    ")
+        return
+    series = "no series" if joined.series is None else f"series {joined.series}"
+    how = joined.how if joined.begins is None else "begun above"
+    paragraph(f"joins {series}: {how}", "    ")
 
 
 def _judge(outcomes: Sequence[RunOutcome]) -> None:

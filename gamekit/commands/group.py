@@ -40,7 +40,7 @@ class LazyGroup(click.Group):
 )
 @click.version_option(__version__, prog_name="gamekit")
 def cli() -> None:
-    r"""Keep measured findings, and derive every document from them.
+    """Keep measured findings, and derive every document from them.
 
     Commands work on the knowledge base of the current folder: the nearest one, here or above, that
     holds gamekit.yaml.
@@ -55,4 +55,4 @@ def cli() -> None:
       5  there is no answer yet
       6  a benchmark failed, or nothing was measured
       7  the machine refused (disk, permission, network)
-    """
+    """  # noqa: D301 - click looks for the backspace itself, which a raw text would not have

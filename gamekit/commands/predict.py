@@ -35,7 +35,7 @@ def _ranges(text: str) -> tuple[Range, ...]:
     return tuple(map(_range, text.split(",")))
 
 
-@click.command("predict")
+@click.command("predict", short_help="Say what the speculation model says of some numbers.")
 @click.option("--accept-len", type=_range, metavar="L", help="Tokens a cycle, 1 to k + 1.")
 @click.option(
     "--accuracy",

@@ -11,7 +11,7 @@ from gamekit.commands.terminal import print_json, say, table
 from gamekit.commands.wording import figure
 
 
-@click.command("query")
+@click.command("query", short_help="List the findings that meet all conditions.")
 @click.argument("text", nargs=-1)
 @click.option("--kind", metavar="K", help="Only findings of this kind, such as measurement.")
 @click.option("--status", metavar="S", help="Only those of this standing, such as superseded.")
@@ -34,7 +34,8 @@ def command(
 ) -> None:
     """List the findings that meet all conditions; without any, all findings.
 
-    Every word of TEXT must occur in a finding's id, title, texts or subject.
+    Every word of TEXT must occur in a finding's id, title, texts or subject. Where a terminal is
+    too narrow for all columns, some are left out; ids are always whole.
     """
     from gamekit.knowledge import build
     from gamekit.store.load import load
@@ -58,9 +59,10 @@ def command(
                     row["kind"],
                     ", ".join(row["status"]),
                     row["grade"] or "",
-                    figure(row["value"]),
+                    figure(knowledge, row["id"]),
                     row["title"],
                 )
                 for row in rows
             ],
+            dropped=("grade", "kind", "status", "title"),
         )

@@ -9,7 +9,7 @@ import click
 from gamekit.commands.terminal import say
 
 
-@click.command("serve")
+@click.command("serve", short_help="Serve the site, rendered again when its sources change.")
 @click.option(
     "--port",
     type=click.IntRange(1, 65535),

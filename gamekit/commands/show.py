@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,14 +13,17 @@ from gamekit.commands import wording
 from gamekit.commands.options import as_json_option
 from gamekit.commands.terminal import paragraph, print_json, say, table
 
+if TYPE_CHECKING:
+    from gamekit.knowledge import Knowledge
+
 # Fields of a record that have lines of their own, or are told by the head.
 _TOLD = {
     *("id", "kind", "title", "source", "metric", "value", "unit", "subject", "match"),
-    *("environment", "series"),
+    *("environment", "series", "gates"),
 }
 
 
-@click.command("show")
+@click.command("show", short_help="Show a finding with its history, or a run.")
 @click.argument("name", metavar="ID")
 @as_json_option
 def command(name: str, as_json: bool) -> None:
@@ -29,42 +33,83 @@ def command(name: str, as_json: bool) -> None:
     from gamekit.store.load import load
     from gamekit.store.root import find_root
 
-    told = detail(build(load(find_root(Path.cwd()))), name)
+    knowledge = build(load(find_root(Path.cwd())))
+    told = detail(knowledge, name)
     if as_json:
         print_json(told)
     elif told["kind"] == "run":
-        _show_run(told)
+        _show_run(knowledge, told)
     else:
-        _show_finding(told)
+        _show_finding(knowledge, told)
 
 
-def _show_finding(told: Mapping[str, Any]) -> None:
-    _head(told)
-    for name, content in told["finding"].items():
-        if name not in _TOLD:
+def _show_finding(knowledge: Knowledge, told: Mapping[str, Any]) -> None:
+    _head(knowledge, told)
+    for name, content in _spelled(knowledge, told["finding"]).items():
+        if name == "command" and isinstance(content, str):
+            _verbatim(content)
+        elif name not in _TOLD:
             _content(name, content)
+    if told["gates"]:
+        say("gates:")
+    for number, gate in enumerate(told["gates"] or (), start=1):
+        _gate(number, _spelled(knowledge, gate))
     if told["shifted"]:
         _shifted(told["shifted"])
     if told["history"]:
         say("\nhistory, oldest first", "strong")
-        _rows(told["history"])
+        _rows(knowledge, told["history"])
     for review in told["reviews"]:
         say(f"\n{review['verdict'].replace('_', ' ')}: {review['id']}, by {review['author']}")
-        paragraph(review["reason"], "  ")
+        paragraph(_spelled(knowledge, review["reason"]), "  ")
     _dependents(told["dependents"])
 
 
-def _head(told: Mapping[str, Any]) -> None:
+def _spelled(knowledge: Knowledge, content: Any) -> Any:
+    """``content`` with every ``[[id]]`` of its texts as a figure or title, then the id."""
+    from gamekit.analysis.texts import plain
+
+    if isinstance(content, str):
+        return plain(knowledge, content)
+    if isinstance(content, Mapping):
+        return {name: _spelled(knowledge, value) for name, value in content.items()}
+    if isinstance(content, list):
+        return [_spelled(knowledge, value) for value in content]
+    return content
+
+
+def _verbatim(command: str) -> None:
+    """A command, line by line as it is: wrapped, it could not be run."""
+    say("command:")
+    for line in command.splitlines():
+        say(f"  {line}")
+
+
+def _gate(number: int, gate: Mapping[str, Any]) -> None:
+    say(f"  {number}. {gate['title']} {gate['outcome']}")
+    paragraph(f"{gate['predicate']}: {gate['explanation']}", "     ")
+    figures = [f"{name} is {text or 'unknown'}" for name, text in gate["figures"].items()]
+    paragraph("; ".join(figures), "     ")
+    for name in ("if_holds", "if_fails"):
+        outcome = gate[name]
+        leads = f" Next: {', '.join(outcome['next'])}." if outcome["next"] else ""
+        paragraph(f"{name.replace('_', ' it ')}: {outcome['text']}{leads}", "     ")
+
+
+def _head(knowledge: Knowledge, told: Mapping[str, Any]) -> None:
     """What is the same for all kinds: where it stands, its figure, grade, source and subject."""
     say(f"{told['id']}: {told['title']}", "strong")
     standing = ", ".join(told["status"]) or "not current"
     say(f"{told['kind']} in {told['file']}:{told['line']}; {standing}")
     if told["why_not"]:
-        paragraph(f"not current: {told['why_not']}")
+        paragraph(_spelled(knowledge, f"not current: {told['why_not']}"))
     say()
-    value = wording.figure(told["value"])
+    value = wording.figure(knowledge, told["id"])
     if value or told["metric"]:
-        say(f"{told['metric'] or 'figure'}: {value or _why_no_value(told['finding'])}", "strong")
+        say(
+            f"{told['metric'] or 'figure'}: {value or _why_no_value(knowledge, told['finding'])}",
+            "strong",
+        )
     if told["grade"]:
         why = f" ({'; '.join(told['grade_why'])})" if told["grade_why"] else ""
         _field("grade", f"{told['grade']}{why}")
@@ -78,9 +123,9 @@ def _head(told: Mapping[str, Any]) -> None:
         _field("series", told["series"])
 
 
-def _why_no_value(finding: Mapping[str, Any]) -> str:
+def _why_no_value(knowledge: Knowledge, finding: Mapping[str, Any]) -> str:
     unknown = finding.get("value", {}).get("unknown")
-    return f"unknown: {unknown}" if unknown else "no figure"
+    return f"unknown: {_spelled(knowledge, unknown)}" if unknown else "no figure"
 
 
 def _field(name: str, text: str) -> None:
@@ -96,9 +141,9 @@ def _content(name: str, content: Any, indent: str = "") -> None:
             _content(str(inner), value, f"{indent}  ")
     elif isinstance(content, list):
         say(label)
-        for value in content:
+        for number, value in enumerate(content, start=1):
             if isinstance(value, Mapping):
-                _content("-", value, f"{indent}  ")
+                _content(str(number), value, f"{indent}  ")
             else:
                 paragraph(f"- {value}", f"{indent}  ")
     else:
@@ -113,18 +158,19 @@ def _shifted(shift: Mapping[str, Any]) -> None:
     paragraph(f"environments: {shift['environments']}", "  ")
 
 
-def _rows(rows: Sequence[Mapping[str, Any]]) -> None:
+def _rows(knowledge: Knowledge, rows: Sequence[Mapping[str, Any]]) -> None:
     table(
         ("id", "value", "grade", "status"),
         [
             (
                 row["id"],
-                wording.figure(row["value"]),
+                wording.figure(knowledge, row["id"]),
                 row["grade"] or "",
                 ", ".join(row["status"]) or "not current",
             )
             for row in rows
         ],
+        dropped=("grade", "status"),
     )
 
 
@@ -144,16 +190,17 @@ def _dependents(dependents: Sequence[Mapping[str, Any]]) -> None:
             )
             for item in dependents
         ],
+        dropped=("title", "kind", "through"),
     )
 
 
-def _show_run(told: Mapping[str, Any]) -> None:
+def _show_run(knowledge: Knowledge, told: Mapping[str, Any]) -> None:
     run = told["run"]
     say(f"{told['id']}: run of {run['benchmark']}, {run['outcome']}", "strong")
     say(f"{told['file']}; {run['started']} to {run['finished']}")
     if run.get("reason"):
         _field("reason", run["reason"])
-    _field("command", " ".join(run["command"]))
+    _verbatim(shlex.join(run["command"]))
     if run.get("engine"):
         stand_in = ", a stand-in" if run["engine"]["stand_in"] else ""
         known = (run["engine"].get("name"), run["engine"].get("version"))
@@ -164,4 +211,4 @@ def _show_run(told: Mapping[str, Any]) -> None:
         for warning in case.get("warnings", []):
             paragraph(f"warning: {warning}", "  ")
     say("\nfindings", "strong")
-    _rows(told["findings"])
+    _rows(knowledge, told["findings"])

@@ -13,6 +13,9 @@ from typing import Any, Literal
 import click
 
 Tone = Literal["good", "bad", "dim", "strong"]
+# Of a table on a terminal: what stands between columns and at the edges, and what a column of
+# several words should have, so that it does not become a ladder of single words.
+_GAP, _EDGES, _LEGIBLE = 3, 2, 16
 _STYLES: dict[Tone, dict[str, str | bool]] = {
     "good": {"fg": "green"},
     "bad": {"fg": "red"},
@@ -58,14 +61,18 @@ def paragraph(text: str, indent: str = "") -> None:
         say("\n".join(wrapped))
 
 
-def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+def table(
+    headings: Sequence[str], rows: Iterable[Sequence[str]], dropped: Sequence[str] = ()
+) -> None:
     """Print rows under headings: fitted to a terminal by rich, plainly aligned elsewhere.
 
-    Outside a terminal nothing is wrapped or cut, so that lines can be searched.
+    On a terminal cells are wrapped between words; where even that does not fit, the columns
+    ``dropped`` are left out, in that order. Elsewhere a row is one line, and nothing is wrapped,
+    cut or left out, so that lines can be searched.
     """
     shown = [[literal(cell).replace("\n", " ") for cell in row] for row in rows]
     if sys.stdout.isatty():
-        _rich_table(headings, shown)
+        _fitted_table(*_fitting(headings, shown, dropped))
         return
     lines = [list(headings), *shown]
     widths = [max(len(line[column]) for line in lines) for column in range(len(headings))]
@@ -74,15 +81,55 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
         click.echo("  ".join(cells).rstrip())
 
 
-def _rich_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+def _fitting(
+    headings: Sequence[str], rows: Sequence[Sequence[str]], dropped: Sequence[str]
+) -> tuple[list[str], list[list[str]]]:
+    """The columns that fit the terminal without a word being broken, as far as that can be."""
+    kept = list(range(len(headings)))
+    for name in dropped:
+        columns = [[headings[at], *(row[at] for row in rows)] for at in kept]
+        wanted = [max(_longest_word(one), min(max(map(len, one)), _LEGIBLE)) for one in columns]
+        if _width(wanted) <= _columns():
+            break
+        kept.remove(headings.index(name))
+    return [headings[at] for at in kept], [[row[at] for at in kept] for row in rows]
+
+
+def _longest_word(cells: Iterable[str]) -> int:
+    return max(len(word) for text in cells for word in (text.split() or [""]))
+
+
+def _width(columns: Sequence[int]) -> int:
+    return sum(columns) + _GAP * (len(columns) - 1) + _EDGES
+
+
+def _columns() -> int:
+    return shutil.get_terminal_size((80, 24)).columns
+
+
+def _fitted_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    columns = [[heading, *(row[at] for row in rows)] for at, heading in enumerate(headings)]
+    widths = [_longest_word(column) for column in columns]
+    if _width(widths) > _columns():
+        # No column can keep its words beside the others: the rest of a row goes below its id.
+        for first, *others in rows:
+            say(first)
+            paragraph("; ".join(filter(None, others)), "  ")
+        return
+    missing = [max(map(len, column)) - width for column, width in zip(columns, widths, strict=True)]
+    for _ in range(min(sum(missing), _columns() - _width(widths))):
+        neediest = missing.index(max(missing))
+        widths[neediest] += 1
+        missing[neediest] -= 1
+
     from rich import box
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     fitted = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading in headings:
-        fitted.add_column(heading, overflow="fold")
+    for heading, width in zip(headings, widths, strict=True):
+        fitted.add_column(heading, overflow="fold", width=width)
     for row in rows:
         fitted.add_row(*(Text(cell) for cell in row))  # Text: no markup in a finding is obeyed
     Console().print(fitted)
@@ -98,10 +145,21 @@ def print_json(value: Any) -> None:
 
 
 class ProgressLine:
-    """One line on stderr that says how far a command is; only where stderr is a terminal."""
+    """Says on stderr how far a command is: on a terminal in one line that changes.
 
-    def __init__(self) -> None:
+    Elsewhere each part of the work is one line when it begins, unless ``quiet``.
+    """
+
+    def __init__(self, *, quiet: bool = False) -> None:
         self._shown = sys.stderr.isatty()
+        self._quiet = quiet
+
+    def begins(self, text: str) -> None:
+        """Say that a part of the work begins."""
+        if self._shown:
+            self(text)
+        elif not self._quiet:
+            click.echo(literal(text), err=True)
 
     def __call__(self, text: str) -> None:
         """Show ``text`` in place of what was shown before."""

@@ -1,26 +1,42 @@
-"""How figures and findings are put into words on a terminal; input are the dictionaries of JSON."""
+"""How figures and findings are put into words on a terminal."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gamekit.knowledge import Knowledge
 
 
-def figure(value: Mapping[str, Any] | None) -> str:
-    """A figure with its unit, its range and what that range is; nothing for none."""
-    from gamekit.numbers import middle, span, with_unit
-    from gamekit.ranges import Range
+def figure(knowledge: Knowledge, name: str) -> str:
+    """The figure of a finding with its unit, its range and what that is; nothing for none.
 
-    if value is None:
+    What was stated has the digits it was stated with: 2.0 says more than 2.
+    """
+    from gamekit.findings import Measurement
+    from gamekit.knowledge.references import WITH_FIGURE
+    from gamekit.numbers import middle, span, stated, with_unit
+
+    if knowledge.record(name).finding.kind not in WITH_FIGURE:
         return ""
-    told = Range(value["low"], value["mid"], value["high"])
+    found = knowledge.figure(name)
+    if found.known is None:
+        return ""
+    text, ends = middle(found.known), span(found.known)
+    measured = None if found.record is None else found.record.finding
+    if isinstance(measured, Measurement) and measured.value.samples is None:
+        value = measured.value
+        if value.value is not None:
+            text = stated(value)
+        if value.low is not None:
+            ends = stated(value.model_copy(update={"value": None}))
     details = []
-    if not told.is_exact:
-        kind = f", {value['interval']}" if value["interval"] else ""
-        details.append(f"{span(told)}{kind}")
-    if value["n"] is not None:
-        details.append(f"n = {value['n']}")
-    text = with_unit(middle(told), value["unit"])
+    if text != ends:
+        details.append(f"{ends}, {found.interval}" if found.interval else ends)
+    if found.n is not None:
+        details.append(f"n = {found.n}")
+    text = with_unit(text, found.unit)
     return f"{text} ({'; '.join(details)})" if details else text
 
 

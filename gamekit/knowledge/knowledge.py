@@ -64,7 +64,7 @@ class Knowledge:
         if record is None:
             close = difflib.get_close_matches(name, self.base.records, n=3)
             raise UsageFault(
-                f"there is no finding {name}",
+                f"there is no finding '{name}'",
                 mend=f"did you mean {' or '.join(close)}?" if close else "see: gamekit query",
             )
         return record

@@ -10,7 +10,10 @@ from typing import NoReturn
 from gamekit.errors import UsageFault
 from gamekit.findings import KINDS, Measurement, Series, Subject, texts_of
 from gamekit.knowledge.standing import STANDINGS, STATES, Standings
+from gamekit.metrics import METRICS
 from gamekit.store.load import Record
+
+_SUBJECT_FIELDS = tuple(name for name in Subject.model_fields if name != "parameters")
 
 
 class Search:
@@ -33,16 +36,19 @@ class Search:
 
         Every word of ``text`` must occur in the id, the title, a text or the subject, in either
         case. ``subject`` compares fields of a measurement's subject or of what a series matches; an
-        unknown field matches nothing. Raises ``UsageFault`` for a kind, status or subject field
-        that does not exist.
+        unknown field matches nothing. Raises ``UsageFault`` for a kind, status, metric or subject
+        field that does not exist; metrics are those of ``gamekit.metrics`` and of the findings.
         """
         if kind is not None and kind not in KINDS:
             _no_such("kind", kind, KINDS)
         if status is not None and status not in (*STANDINGS, *STATES):
             _no_such("status", status, (*STANDINGS, *STATES))
+        metrics = {*METRICS, *filter(None, map(_metric, self._records.values()))}
+        if metric is not None and metric not in metrics:
+            _no_such("metric", metric, sorted(metrics))
         for field in subject or ():
-            if field not in Subject.model_fields:
-                _no_such("subject field", field, Subject.model_fields)
+            if field not in _SUBJECT_FIELDS and not field.startswith("parameters."):
+                _no_such("subject field", field, (*_SUBJECT_FIELDS, "parameters.NAME"))
         words = text.casefold().split()
         found = [
             record
@@ -96,7 +102,8 @@ def _has_subject(record: Record, wanted: Mapping[str, str]) -> bool:
 
 
 def _same(known: str | float, wanted: str) -> bool:
-    if isinstance(known, str):
+    if isinstance(known, str | bool):
+        known = str(known)
         return known.casefold() == wanted.casefold()
     try:
         return float(wanted) == known
@@ -107,6 +114,6 @@ def _same(known: str | float, wanted: str) -> bool:
 def _no_such(what: str, name: str, names: Iterable[str]) -> NoReturn:
     close = difflib.get_close_matches(name, names, n=1)
     raise UsageFault(
-        f"there is no {what} {name}",
+        f"there is no {what} '{name}'",
         mend=f"did you mean {close[0]}?" if close else f"one of: {', '.join(names)}",
     )

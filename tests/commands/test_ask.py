@@ -55,7 +55,7 @@ def test_query_json_has_the_contracted_keys(base: Path, gamekit: Command) -> Non
         (["--subject", "host=box"], ["rate"]),
         (["--subject", "target=model-x", "--kind", "measurement"], ["rate-old", "rate-new"]),
         (["believed", "RATE"], ["rate-old"]),
-        (["--metric", "no_such_metric"], []),
+        (["--metric", "verify_time"], []),
     ],
 )
 def test_query_meets_all_conditions(
@@ -80,6 +80,7 @@ def test_query_prints_one_aligned_line_a_finding(base: Path, gamekit: Command) -
     [
         ["query", "--kind", "measurment"],
         ["query", "--status", "supreme"],
+        ["query", "--metric", "nonsense"],
         ["query", "--subject", "hots=box"],
         ["query", "--subject", "host"],
         ["query", "--subject", "host=a", "--subject", "host=b"],
@@ -183,6 +184,153 @@ def test_hostile_text_is_shown_and_not_obeyed(base: Path, gamekit: Command) -> N
         assert "[red]c" in text
     assert "{{ 7*7 }}" in gamekit("show", "hostile")
     assert "x\\u202ey" in gamekit("show", "hostile")
+
+
+def on_a_terminal(monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setenv("NO_COLOR", "1")
+
+
+LONG = "published-lightseek-k25-phase1-bfcl-v3-multiple"
+
+
+@pytest.mark.parametrize("columns", [50, 80, 200])
+def test_an_id_is_never_broken(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], columns: int
+) -> None:
+    """Columns are left out, the least telling first, before an id or another word is broken."""
+    on_a_terminal(monkeypatch, columns)
+    headings = ("id", "kind", "status", "value", "title")
+    row = (LONG, "measurement", "superseded", "3.75 tok/cycle (n = 12)", "some words " * 9)
+    table(headings, [row, ("x", *row[1:])], dropped=("kind", "status", "title"))
+    shown = click.unstyle(capsys.readouterr().out)
+    assert LONG in shown
+    assert "tok/cycle" in shown
+    assert max(map(len, shown.splitlines())) <= columns
+    assert ("measurement" in shown) == (columns == 200)
+    assert ("some" in shown) == (columns == 200)
+
+
+def test_piped_rows_are_one_line_each(base: Path, gamekit: Command) -> None:
+    """Outside a terminal every finding is one line with its whole id, without a tab."""
+    rows = parsed(gamekit("query", "--json"))
+    lines = gamekit("query").splitlines()[1:]
+    assert [line.split()[0] for line in lines] == [row["id"] for row in rows]
+    assert not any("\t" in line for line in lines)
+
+
+TOLD = """\
+schema: 1
+findings:
+  - id: probe
+    kind: series
+    title: Accept length of the probe
+    metric: accept_length
+    unit: tok/cycle
+    better: higher
+    match: {target: model-x, steps: 2}
+    source: {kind: person, name: Ada, said: "2026-01-01"}
+  - id: length
+    kind: measurement
+    title: Length as it was stated
+    metric: accept_length
+    value: {value: 2.0, unit: tok/cycle}
+    source: {kind: person, name: Ada, said: "2026-01-01"}
+  - id: plan-c
+    kind: approach
+    title: Try it
+    label: C
+    state: proposed
+    why: It rests on [[length]] and on [[probe]].
+    work: {load: Load it.}
+    effort: {unknown: nobody said}
+    confidence: {unknown: nobody said}
+    gates:
+      - title: Does it pay?
+        predicate: "[probe] >= [length]"
+        if_holds: {text: Go on.}
+        if_fails: {text: Stop.}
+      - title: Is it more than nothing?
+        predicate: "[length] >= 1.5"
+        if_holds: {text: "As [[length]] says.", next: [plan-c]}
+        if_fails: {text: Stop.}
+    source: {kind: person, name: Ada, said: "2026-01-01"}
+  - id: measure-it
+    kind: evaluation
+    title: Measure it
+    state: planned
+    purpose: To know.
+    command: |
+      python -m sglang.launch_server --model-path moonshotai/Kimi-K2.5 --port 30000 \\
+        --speculative-algorithm EAGLE3 --speculative-num-steps 2 --speculative-eagle-topk 1
+    source: {kind: person, name: Ada, said: "2026-01-01"}
+  - id: tried
+    kind: failed_experiment
+    title: It was tried
+    hypothesis: It helps.
+    tried: The flag.
+    outcome: It did not help.
+    reason: {unknown: nobody looked}
+    scope: That host.
+    retry_when: The flag does something.
+    source: {kind: person, name: Ada, said: "2026-01-01"}
+"""
+
+
+@pytest.fixture
+def told(base: Path) -> Path:
+    """The small knowledge base with an approach, an evaluation and a failed experiment."""
+    (base / "findings" / "told.yaml").write_text(TOLD, encoding="utf-8")
+    return base
+
+
+def test_show_tells_how_the_gates_of_an_approach_stand(told: Path, gamekit: Command) -> None:
+    """Each gate has its outcome, its figures and where both outcomes lead, in text and JSON."""
+    text = " ".join(gamekit("show", "plan-c").split())
+    assert "1. Does it pay? unknown" in text
+    assert "probe is unknown; length is 2.0 tok/cycle" in text
+    assert "2. Is it more than nothing? holds" in text
+    assert "if it holds: As 2.0 tok/cycle [length] says. Next: plan-c." in text
+    assert " -: " not in text
+    gates = parsed(gamekit("show", "plan-c", "--json"))["gates"]
+    assert [gate["outcome"] for gate in gates] == ["unknown", "holds"]
+    assert gates[1]["left"]["mid"] == 2
+
+
+def test_show_spells_references_and_keeps_the_digits(told: Path, gamekit: Command) -> None:
+    """[[id]] in a text is a figure or title with the id, and 2.0 is not 2."""
+    text = " ".join(gamekit("show", "plan-c").split())
+    assert "It rests on 2.0 tok/cycle [length] and on Accept length of the probe [probe]." in text
+    assert "[[" not in text
+    assert "2.0 tok/cycle" in gamekit("show", "length")
+    assert "2.0 tok/cycle" in gamekit("query", "--metric", "accept_length")
+
+
+def test_a_command_is_printed_as_it_is(told: Path, gamekit: Command) -> None:
+    """However long its lines are, a command can be copied."""
+    text = gamekit("show", "measure-it")
+    finding = parsed(gamekit("show", "measure-it", "--json"))["finding"]
+    for line in finding["command"].splitlines():
+        assert f"  {line}\n" in text
+
+
+def test_show_json_has_what_an_agent_needs_before_it_retries(told: Path, gamekit: Command) -> None:
+    """The outcome of a failed experiment and when to retry it are in the record of show --json."""
+    finding = parsed(gamekit("show", "tried", "--json"))["finding"]
+    assert finding["outcome"] == "It did not help."
+    assert finding["retry_when"] == "The flag does something."
+    (row,) = parsed(gamekit("query", "--kind", "failed_experiment", "--json"))
+    assert set(row) == ROW
+
+
+def test_errors_quote_what_they_do_not_know(base: Path, refused: Callable[..., str]) -> None:
+    """An unknown name stands in quotes; an unknown metric is answered with the known ones."""
+    assert "no finding and no run 'nothing'" in refused(2, "show", "nothing")
+    assert "there is no benchmark 'nothing'" in refused(2, "bench", "nothing")
+    line = refused(2, "query", "--metric", "nonsense")
+    assert "there is no metric 'nonsense'" in line
+    assert "decode_rate" in line
 
 
 def test_a_terminal_gets_a_fitted_table(

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from gamekit.commands.failures import run
 
 from .conftest import Command, parsed
 
@@ -20,6 +23,7 @@ BENCHMARK = Benchmark(
     parameters=[
         Parameter("rate", float, 80.0, "the figure", unit="tok/s"),
         Parameter("fails", bool, False, "whether it fails"),
+        Parameter("repeats", int, 5, "samples taken", effort=True),
     ],
     run=lambda context: measured(context),
 )
@@ -29,7 +33,7 @@ def measured(context):
     context.tell(target="model-x", speculation="none", concurrency=1)
     if context["fails"]:
         raise RuntimeError("the disk is on fire")
-    for step in range(5):
+    for step in range(context["repeats"]):
         yield {"decode_rate": context["rate"] + step / 10}
 '''
 NEEDS_GPUS = STEADY.replace('name="steady"', 'name="hungry", needs=Needs.GPUS').replace(
@@ -146,9 +150,100 @@ def test_list_names_needs_and_parameters(bench: Path, gamekit: Command) -> None:
     text = gamekit("bench", "--list")
     for part in ("steady", "serving_decode", "client_floor", "80.0 tok/s", "needs nothing"):
         assert part in text
+    assert re.search(r"^  api +found out  ", text, re.MULTILINE)
+    assert re.search(r"^  input_ids +not set  ", text, re.MULTILINE)
+    assert not text.endswith("\n\n")
     listed = {item["name"]: item for item in parsed(gamekit("bench", "--list", "--json"))}
     assert listed["steady"]["parameters"][0]["unit"] == "tok/s"
     assert listed["serving_decode"]["needs"] == "a server"
+
+
+def test_list_says_what_can_run_here(bench: Path, gamekit: Command) -> None:
+    """A benchmark whose needs are not met says which; the others say that they can run."""
+    (bench / "benchmarks" / "hungry.py").write_text(NEEDS_GPUS, encoding="utf-8")
+    text = gamekit("bench", "--list", "hungry")
+    assert "cannot run here: it needs several GPUs" in text
+    listed = {item["name"]: item for item in parsed(gamekit("bench", "--list", "--json"))}
+    assert listed["hungry"]["why_not_here"]
+    assert listed["steady"]["why_not_here"] is None
+    assert "  can run here\n" in gamekit("bench", "--list", "steady")
+
+
+def test_swept_parameters_never_share_a_series(bench: Path, gamekit: Command) -> None:
+    """Each value begins a series of its own, the default the plain one; effort begins none."""
+    own = ["bench", "steady", "--subject", "host=elsewhere", "--append"]
+    gamekit(*own, "--set", "rate=80,90")
+    gamekit(*own, "--set", "rate=90")
+    gamekit(*own, "--set", "repeats=7")
+    members = {
+        row["subject"].get("parameters.rate"): [
+            one["value"]["n"] for one in parsed(gamekit("show", row["id"], "--json"))["history"]
+        ]
+        for row in parsed(
+            gamekit("query", "--kind", "series", "--subject", "host=elsewhere", "--json")
+        )
+    }
+    assert members == {None: [5, 7], 90.0: [5, 5]}
+    gamekit("check")
+    found = parsed(gamekit("query", "--subject", "parameters.rate=90", "--json"))
+    assert {row["kind"] for row in found} == {"series", "measurement"}
+
+
+def test_other_parameters_do_not_join_a_declared_series(bench: Path, gamekit: Command) -> None:
+    """A series declared without parameters is that of their defaults."""
+    text = gamekit("bench", "steady", "--subject", "host=box", "--set", "rate=80,90")
+    assert text.count("joins series rate") == 1
+    assert "90" in text[text.index("begins series") :]
+
+
+def test_a_series_begins_once_in_a_sweep(bench: Path, gamekit: Command) -> None:
+    """What several cases begin together is begun by the first, and joined by the others."""
+    sweep = ["bench", "steady", "--subject", "host=elsewhere", "--set", "repeats=5,6"]
+    text = gamekit(*sweep, "--append")
+    assert text.count("begins series") == 1
+    assert text.count("begun above") == 1
+
+
+def test_each_case_is_told_where_nobody_sees_a_progress_line(
+    bench: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without a terminal stderr has one line a case, with what is swept; none under --json."""
+    sweep = ["bench", "steady", "--set", "repeats=5,6"]
+    assert run(sweep) == 0
+    assert capsys.readouterr().err.splitlines() == [
+        "steady: case 1 of 2 begins (repeats=5)",
+        "steady: case 2 of 2 begins (repeats=6)",
+    ]
+    assert run([*sweep, "--json"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_an_impossible_figure_fails_the_run(
+    bench: Path, refused: Callable[..., str], gamekit: Command
+) -> None:
+    """A benchmark that counts wrongly leaves a failed run, and the knowledge base stays right."""
+    assert "steady failed" in refused(6, "bench", "steady", "--set", "rate=-80", "--append")
+    (file,) = run_files(bench)
+    assert "it cannot be negative" in file.read_text(encoding="utf-8")
+    gamekit("check")
+
+
+def test_a_subject_that_contradicts_itself_is_refused_before_measuring(
+    bench: Path, refused: Callable[..., str]
+) -> None:
+    """Steps and draft tokens of a chain that do not fit are wrong usage, and nothing is written."""
+    told = ["--subject", "steps=3", "--subject", "topk=1", "--subject", "draft_tokens=9"]
+    assert "3 steps give 4" in refused(2, "bench", "steady", *told, "--append")
+    assert "no parameters" in refused(2, "bench", "steady", "--subject", "parameters=x")
+    assert run_files(bench) == []
+
+
+def test_names_are_recorded_as_the_series_spells_them(bench: Path, gamekit: Command) -> None:
+    """--subject host=BOX is the host that the declared series calls box; check agrees with it."""
+    assert "joins series rate" in gamekit("bench", "steady", "--subject", "host=BOX", "--append")
+    gamekit("check")
+    newest = parsed(gamekit("query", "--kind", "measurement", "--subject", "host=box", "--json"))
+    assert [row["subject"]["host"] for row in newest] == ["box"]
 
 
 def test_a_broken_benchmark_file_is_told_and_hides_no_other(

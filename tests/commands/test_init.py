@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -86,3 +87,19 @@ def test_a_folder_that_cannot_be_made_is_the_machine_refusing(tmp_path: Path) ->
     """A path below a file cannot be made: exit 7, one line."""
     (tmp_path / "file").write_text("", encoding="utf-8")
     assert run(["init", os.fspath(tmp_path / "file" / "below")]) == 7
+
+
+def test_the_guide_of_a_new_knowledge_base_is_true(begun: Path) -> None:
+    """What the guide shows is taken by check, and the page on benchmarks claims no folder."""
+    guide = (begun / "docs" / "guide.md").read_text(encoding="utf-8")
+    shown = textwrap.dedent(guide.split("```yaml")[1].split("```")[0])
+    lines = ["schema: 1", "findings:", *(f"  {line}" for line in shown.splitlines() if line)]
+    (begun / "findings" / "shown.yaml").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    assert run(["check"]) == 0
+    assert "(guide.md)" in (begun / "docs" / "index.md").read_text(encoding="utf-8")
+    assert "retry_when" in (begun / "AGENTS.md").read_text(encoding="utf-8")
+    page = (begun / "docs" / "benchmarks" / "index.md").read_text(encoding="utf-8")
+    assert not (begun / "benchmarks").exists()
+    assert "gamekit brings along" in page
+    assert "| `api` | found out |" in page
+    assert "| `input_ids` | not set |" in page

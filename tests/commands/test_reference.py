@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import click
+from click.testing import CliRunner
 
 from gamekit import errors
 from gamekit.commands.group import COMMANDS, cli
@@ -102,3 +103,12 @@ def test_links_of_the_readme_lead_somewhere() -> None:
         for target in re.findall(r"\]\(([^)#]+)\)", text):
             if not target.startswith("http"):
                 assert (REPOSITORY / target).exists(), (page, target)
+
+
+def test_help_fits_a_terminal_of_80_columns() -> None:
+    """Every command's summary is whole, and the exit codes are a list."""
+    told = CliRunner().invoke(cli, ["--help"], terminal_width=80).output
+    summaries = told.partition("Commands:")[2].splitlines()[1:]
+    assert [line.split()[0] for line in summaries] == list(COMMANDS)
+    assert not any(line.endswith(("...", "…")) for line in summaries)
+    assert "\n    0  done\n    1  the knowledge base is wrong\n" in told

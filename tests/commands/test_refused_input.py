@@ -53,6 +53,7 @@ REFUSED: list[tuple[str, str | bytes, int]] = [
     ("several documents", QUESTION + "---\n" + QUESTION, 10),
     ("unknown schema version", QUESTION.replace("schema: 1", "schema: 99"), 1),
     ("unknown kind", QUESTION.replace("kind: question", "kind: rumour"), 4),
+    ("missing kind", QUESTION.replace("    kind: question\n", ""), 3),
     ("unknown field", QUESTION.replace("settle:", "setle:"), 8),
     ("missing field", QUESTION.replace("    settle: S\n", ""), 3),
     ("wrong unit", valued("1").replace("tok/s", "furlong"), 3),

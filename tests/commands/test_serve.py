@@ -116,9 +116,15 @@ def test_serve_renders_again_when_a_finding_changes(base: Path) -> None:
 def test_serve_needs_the_site_extra(
     base: Path, refused: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without MkDocs the extra that brings it is named."""
+    """Without MkDocs the call cannot work (usage), and the command that installs it is named.
+
+    It is one for this checkout, or for the installed package.
+    """
     monkeypatch.setitem(sys.modules, "mkdocs.commands", None)
-    assert "gamekit[site]" in refused(7, "serve")
+    root = Path(__file__).resolve().parent.parent.parent
+    assert f"pip install -e '{root}[site]'" in refused(2, "serve")
+    monkeypatch.setattr("gamekit.bundled.PACKAGE", base / "site-packages" / "gamekit")
+    assert "pip install 'gamekit[site]'" in refused(2, "serve")
 
 
 def test_the_watched_signature_sees_every_source(base: Path) -> None:
