@@ -37,7 +37,7 @@ _ANYWHERE = re.compile(
 )
 # Begins a block where it is the first thing of a line.
 _AT_START = re.compile(
-    r"^(?:(?P<mark>[#+\-!])|(?P<rare>[=>:%?])|(?P<number>\d{1,9})(?P<dot>[.)])(?=\s|$))"
+    r"^(?:(?P<mark>[#!]|[+\-](?=[\s+\-]|$))|(?P<rare>[=>:%?])|(?P<number>\d{1,9})(?P<dot>[.)])(?=\s|$))"
 )
 # Invisible or reordering characters are shown by their code, as in a terminal.
 _HIDDEN = re.compile(
