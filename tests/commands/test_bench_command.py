@@ -30,12 +30,25 @@ BENCHMARK = Benchmark(
 
 
 def measured(context):
-    context.tell(target="model-x", speculation="none", concurrency=1)
+    context.tell(workload="steady", concurrency=1)
     if context["fails"]:
         raise RuntimeError("the disk is on fire")
     for step in range(context["repeats"]):
         yield {"decode_rate": context["rate"] + step / 10}
 '''
+# No target: what has one is adequate only where an engine was identified.
+SERIES = """\
+schema: 1
+findings:
+  - id: steady-rate
+    kind: series
+    title: What steady measures on box
+    metric: decode_rate
+    unit: tok/s
+    better: higher
+    match: {workload: steady, concurrency: 1, host: box}
+    source: {kind: person, name: Ada, said: "2026-01-01"}
+"""
 NEEDS_GPUS = STEADY.replace('name="steady"', 'name="hungry", needs=Needs.GPUS').replace(
     "Measures, Parameter", "Measures, Needs, Parameter"
 )
@@ -47,6 +60,7 @@ def bench(base: Path) -> Path:
     folder = base / "benchmarks"
     folder.mkdir()
     (folder / "steady.py").write_text(STEADY, encoding="utf-8")
+    (base / "findings" / "steady.yaml").write_text(SERIES, encoding="utf-8")
     return base
 
 
@@ -61,9 +75,9 @@ def test_append_writes_one_file_that_joins_the_declared_series(
     text = gamekit("bench", "steady", "--subject", "host=box", "--append")
     (file,) = run_files(bench)
     assert f"appended {file.relative_to(bench).as_posix()}" in text
-    assert "joins series rate" in text
+    assert "joins series steady-rate" in text
     assert "adequate" in text
-    assert parsed(gamekit("show", "rate", "--json"))["value"]["mid"] == pytest.approx(80.2)
+    assert parsed(gamekit("show", "steady-rate", "--json"))["value"]["mid"] == pytest.approx(80.2)
     run = parsed(gamekit("show", file.stem, "--json"))
     assert run["kind"] == "run"
     assert [row["metric"] for row in run["findings"]] == ["decode_rate"]
@@ -75,7 +89,7 @@ def test_json_lists_the_measurements_in_the_form_of_query(bench: Path, gamekit: 
     before = sorted(bench.rglob("*"))
     (row,) = parsed(gamekit("bench", "steady", "--subject", "host=box", "--json"))
     assert row["grade"] == "adequate"
-    assert row["series"] == "rate"
+    assert row["series"] == "steady-rate"
     assert row["file"] is row["line"] is None
     assert set(row) == set(parsed(gamekit("query", "--json"))[0])
     assert sorted(bench.rglob("*")) == before
@@ -83,7 +97,9 @@ def test_json_lists_the_measurements_in_the_form_of_query(bench: Path, gamekit: 
 
 def test_a_run_without_known_subject_begins_a_series(bench: Path, gamekit: Command) -> None:
     """Nothing is assumed of the host: without it the declared series is not joined."""
-    assert "joins series rate" not in gamekit("bench", "steady", "--subject", "host=elsewhere")
+    assert "joins series steady-rate" not in gamekit(
+        "bench", "steady", "--subject", "host=elsewhere"
+    )
     assert "begins series" in gamekit("bench", "steady", "--subject", "host=elsewhere")
 
 
@@ -94,7 +110,7 @@ def test_a_failed_benchmark_is_recorded_and_exit_6(
     assert "steady failed" in refused(6, "bench", "steady", "--set", "fails=true", "--append")
     (file,) = run_files(bench)
     assert "the disk is on fire" in file.read_text(encoding="utf-8")
-    assert parsed(gamekit("show", "rate", "--json"))["value"]["mid"] == 82.5
+    assert parsed(gamekit("show", "steady-rate", "--json"))["value"] is None
 
 
 def test_what_cannot_run_here_is_skipped_with_its_reason(
@@ -125,7 +141,7 @@ def test_a_server_that_does_not_answer_is_exit_6(bench: Path, refused: Callable[
         ["steady", "--subject", "hots=box"],
         ["steady", "--subject", "host"],
         ["steady", "--series", "no-such-series"],
-        ["steady", "--series", "rate", "--subject", "host=elsewhere"],
+        ["steady", "--series", "steady-rate", "--subject", "host=elsewhere"],
     ],
 )
 def test_options_that_do_not_fit_are_exit_2_and_write_nothing(
@@ -192,7 +208,7 @@ def test_swept_parameters_never_share_a_series(bench: Path, gamekit: Command) ->
 def test_other_parameters_do_not_join_a_declared_series(bench: Path, gamekit: Command) -> None:
     """A series declared without parameters is that of their defaults."""
     text = gamekit("bench", "steady", "--subject", "host=box", "--set", "rate=80,90")
-    assert text.count("joins series rate") == 1
+    assert text.count("joins series steady-rate") == 1
     assert "90" in text[text.index("begins series") :]
 
 
@@ -240,7 +256,9 @@ def test_a_subject_that_contradicts_itself_is_refused_before_measuring(
 
 def test_names_are_recorded_as_the_series_spells_them(bench: Path, gamekit: Command) -> None:
     """--subject host=BOX is the host that the declared series calls box; check agrees with it."""
-    assert "joins series rate" in gamekit("bench", "steady", "--subject", "host=BOX", "--append")
+    assert "joins series steady-rate" in gamekit(
+        "bench", "steady", "--subject", "host=BOX", "--append"
+    )
     gamekit("check")
     newest = parsed(gamekit("query", "--kind", "measurement", "--subject", "host=box", "--json"))
     assert [row["subject"]["host"] for row in newest] == ["box"]
