@@ -58,6 +58,12 @@ def derive(
     return Derived(formula, unit, *knowledge.derived(formula, instead))
 
 
+def figure_of(knowledge: Knowledge, name: str) -> Derived:
+    """The figure of a measurement, series or claim, as a formula that names it alone."""
+    figure = knowledge.figure(name)
+    return Derived(f"[{name}]", figure.unit, figure.stated, figure.rounded)
+
+
 def missing(reason: str, unit: str) -> Derived:
     """A figure that cannot be computed; ``reason`` completes "unknown because"."""
     nothing = UnknownResult(f"unknown because {reason}", ())

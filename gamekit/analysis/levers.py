@@ -16,6 +16,7 @@ from gamekit.analysis.options import Option
 from gamekit.findings import Measurement
 from gamekit.knowledge import Knowledge
 from gamekit.numbers import number
+from gamekit.speculation import accuracy_for
 
 LeverName = Literal[
     "accept_length", "shorter_verify", "more_steps", "less_overhead", "all_together"
@@ -128,8 +129,8 @@ class _Levers:
             carried = derive(self._knowledge, formula, "tok/cycle").known
             over = "unknown" if carried is None else number(carried.mid)
             told = f"[[{name}]] on {workload} ({at} steps; {over} over {steps})"
-            uniform = ", every step equally accurate"
-        return _Way(formula, told, f"Reached here as well{uniform}.{self._least(ranked, steps)}")
+            uniform = ", all steps equally accurate"
+        return _Way(formula, told, f"Reached here too{uniform}.{self._least(ranked, steps)}")
 
     def _least(self, ranked: list[_Published], steps: int) -> str:
         """What the lowest accept length of the same drafter would give: prompts differ much."""
@@ -138,7 +139,7 @@ class _Levers:
             return ""
         rate = f"{_carried(name, at, steps)} / {self._cycle} * 1000"
         given = derive(self._knowledge, rate, "tok/s").words
-        return f" On {workload} the same drafter has [[{name}]]: {given}."
+        return f" On {workload} it has [[{name}]]: {given}."
 
     def _shorter_verify(self) -> _Way:
         roles = self._chain.roles
@@ -151,7 +152,7 @@ class _Levers:
         return _Way(
             f"([{short}] + [{roles.cycle_time}] - [{now}])",
             f"[[{short}]] in place of [[{now}]]",
-            f"The rest of a cycle stays as it is.{doubt}",
+            f"The rest of a cycle stays.{doubt}",
         )
 
     def _more_steps(self) -> _Way:
@@ -161,14 +162,14 @@ class _Levers:
         chain, more = self._chain, steps + 1
         longer = f"accept_length(accuracy_for({self._length}, {steps}), {more})"
         cycle = cycle_at(self._knowledge, chain, more)
-        same = "Every step is as accurate as now."
+        same = "Steps as accurate as now."
         if cycle.is_measured:
             return _Way(longer, f"{more} steps in [[{cycle.id}]]", same)
         stops = derive(self._knowledge, f"{longer} / ({self._now}) * 1000", "ms").words
         return _Way(
             longer,
             f"{more} steps at an unchanged cycle",
-            f"{same} Nothing is gained once the cycle takes {stops}.",
+            f"{same} No gain left at a cycle of {stops}.",
         )
 
     def _no_overhead(self) -> _Way:
@@ -177,8 +178,8 @@ class _Levers:
             return _Way(None, "no verify time is known", "")
         return _Way(
             f"[{now}]",
-            f"a cycle of [[{now}]] and nothing else",
-            "Drafting and streaming cost nothing: a bound, not a forecast.",
+            f"a cycle of [[{now}]] alone",
+            "Drafting and streaming cost nothing: a bound.",
         )
 
     def _together(self, steps: int | None, verify: _Way) -> Lever:
@@ -188,8 +189,8 @@ class _Levers:
             higher.formula if short is not None and verify.formula else None,
             higher.best
             if short is None
-            else f"{steps} steps of the best drafter in [[{short}]] and nothing else",
-            "Everything in our favour: a bound, not a forecast.",
+            else f"{steps} steps of the best drafter in [[{short}]] alone",
+            "All in our favour: a bound.",
         )
         cycle = None if short is None else f"[{short}]"
         return self._lever("all_together", "All at once", way, steps, cycle)
@@ -200,10 +201,10 @@ class _Levers:
         for option in self._options:
             rows = []
             for row in option.workloads:
-                carried = f"accuracy_for([{row.record.id}], {option.steps})"
-                accuracy = derive(self._knowledge, carried, "1").known
-                if accuracy is not None:
-                    rows.append((accuracy.mid, (row.record.id, option.steps, row.name)))
+                length = row.accept_length.known
+                if length is not None and 1 <= length.mid <= option.steps + 1:
+                    accuracy = accuracy_for(length.mid, option.steps)
+                    rows.append((accuracy, (row.record.id, option.steps, row.name)))
             if rows:
                 drafters.append(sorted(rows, key=lambda row: (-row[0], row[1][0])))
         if not drafters:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gamekit.analysis.chain import Chain, Cycle, chain_in_use, cycle_at, target_name
-from gamekit.analysis.derived import Derived, Relation, derive, relation
+from gamekit.analysis.derived import Derived, Relation, derive, figure_of, relation
 from gamekit.findings import Measurement, Model, Unknown
 from gamekit.knowledge import Knowledge
 from gamekit.store.load import Record
@@ -132,7 +132,7 @@ def _option(
             Workload(
                 record,
                 finding.subject.workload or "workload not told",
-                derive(knowledge, f"[{record.id}]", finding.value.unit),
+                figure_of(knowledge, record.id),
                 rate,
                 derive(knowledge, f"[{record.id}] / [{baseline}] * 1000", "ms"),
                 relation(rate.known, knowledge.figure(baseline).known),
