@@ -238,7 +238,9 @@ def test_the_steps_of_a_series_bound_its_members() -> None:
 )
 def test_a_figure_at_its_limit_is_taken(part: Data) -> None:
     """Limits themselves are possible, and of an own metric nothing is assumed."""
-    build(base(part))
+    figure = build(base(part)).figure("m").known
+    assert figure is not None
+    assert figure.mid == part["value"]["value"]
 
 
 @pytest.mark.parametrize(
@@ -260,7 +262,8 @@ def test_a_subject_that_contradicts_itself_is_refused(subject: Data, why: str) -
 
 def test_a_member_that_leaves_a_field_unknown_is_taken() -> None:
     """What a measurement does not say of its subject contradicts nothing."""
-    build(base(series("s", match={"steps": 2}), measurement("m", 1, series="s")))
+    knowledge = build(base(series("s", match={"steps": 2}), measurement("m", 1, series="s")))
+    assert [member.id for member in knowledge.series("s").members] == ["m"]
 
 
 @pytest.mark.parametrize(

@@ -69,13 +69,18 @@ def test_only_what_counts_takes_the_place_of_what_counts(part: Data, why: str) -
 
 def test_what_counts_takes_the_place_of_what_counts() -> None:
     """An adequate member supersedes a reported one, and a review may say anything with a reason."""
-    known(series("rate"), OLD, run("r", AT, steady("new", 90, **REPLACES)))
-    known(
+    knowledge = known(series("rate"), OLD, run("r", AT, steady("new", 90, **REPLACES)))
+    current = knowledge.series("rate").current
+    assert current is not None
+    assert current.id == "new"
+    knowledge = known(
         series("rate"),
         OLD,
         run("r", AT, measurement("new", [90.0], series="rate")),
         review("v", "supersedes", ["old"], evidence=["new"]),
     )
+    assert knowledge.standing("old").superseded_by == ["new"]
+    assert knowledge.series("rate").current is None
 
 
 @pytest.mark.parametrize("verdict", ["supersedes", "disputes", "retracts"])

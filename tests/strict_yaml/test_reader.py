@@ -243,7 +243,9 @@ def test_a_path_is_named_as_people_write_it(path: tuple[str | int, ...], name: s
 @example(b'"\\U99999999"')
 def test_arbitrary_bytes_raise_nothing_but_a_yaml_error(data: bytes) -> None:
     """Whatever the bytes, they are read or refused in one line with a line number in the file."""
-    _read_or_refuse(data)
+    document = _read_or_refuse(data)
+    # What was read came from text: bytes that are no UTF-8 are never taken.
+    assert document is None or data.decode("utf-8-sig") is not None
 
 
 INDICATORS = "ab1:-?,[]{}#&*!|>'\"%@` \n\n"
