@@ -4,10 +4,43 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from gamekit.ranges import Range
 
 CONFIDENCE = 0.95
+# How often a difference of the size that a comparison is said to detect would be seen.
+POWER = 0.8
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """An estimate with its standard error and the degrees of freedom of that error.
+
+    ``error`` 0 is an estimate from samples that do not differ at all.
+    """
+
+    value: float
+    error: float
+    freedom: float
+
+    def interval(self, confidence: float = CONFIDENCE) -> Range:
+        """The two-sided interval by Student's t."""
+        if self.error == 0:
+            return Range.exact(self.value)
+        half = _quantile(self.freedom, confidence) * self.error
+        return Range(self.value - half, self.value, self.value + half)
+
+    def detectable(self, power: float = POWER, confidence: float = CONFIDENCE) -> float:
+        """The smallest true difference from 0 that such samples show with probability ``power``.
+
+        (t(1 - (1 - confidence)/2) + t(power)) * error (Bloom 1995), in the unit of ``value``.
+        """
+        if self.error == 0:
+            return 0.0
+        # Of a two-sided interval at 2*power - 1 the upper quantile is that of `power`.
+        quantiles = _quantile(self.freedom, confidence) + _quantile(self.freedom, 2 * power - 1)
+        return quantiles * self.error
 
 
 def mean_interval(samples: Sequence[float], confidence: float = CONFIDENCE) -> Range:
@@ -35,6 +68,11 @@ def contrast_interval(
     logarithms, with weights 1 and -1, this is the interval of a ratio. Raises ``ValueError`` where
     a group has fewer than two samples, or groups and weights differ in number.
     """
+    return welch(groups, weights).interval(confidence)
+
+
+def welch(groups: Sequence[Sequence[float]], weights: Sequence[float]) -> Contrast:
+    """What ``contrast_interval`` is the interval of; it raises the same."""
     if any(len(group) < 2 for group in groups):
         raise ValueError("a group of fewer than two samples has no variance")
     pairs = list(zip(weights, groups, strict=True))
@@ -47,9 +85,30 @@ def contrast_interval(
         share * share / (len(group) - 1) for share, (_, group) in zip(shares, pairs, strict=True)
     )
     if over == 0:
-        return Range.exact(value)
-    half = _quantile(1 / over, confidence) * math.sqrt(total)
-    return Range(value - half, value, value + half)
+        return Contrast(value, 0.0, math.inf)
+    return Contrast(value, math.sqrt(total), 1 / over)
+
+
+def paired(differences: Sequence[float]) -> Contrast:
+    """The mean of ``differences``, one a pair. Raises ``ValueError`` for fewer than two."""
+    if len(differences) < 2:
+        raise ValueError("fewer than two pairs have no variance")
+    count = len(differences)
+    error = math.sqrt(_variance(differences) / count)
+    return Contrast(math.fsum(differences) / count, error, count - 1)
+
+
+def pooled(one: Sequence[float], other: Sequence[float]) -> Contrast:
+    """Mean of ``other`` less that of ``one``, taken to vary alike (Student's two samples).
+
+    One of the two may be a single sample. Raises ``ValueError`` where both are, or one is empty.
+    """
+    deviation = pooled_deviation((one, other))
+    if deviation is None or not one or not other:
+        raise ValueError("two single samples have no variance")
+    value = math.fsum(other) / len(other) - math.fsum(one) / len(one)
+    error = deviation * math.sqrt(1 / len(one) + 1 / len(other))
+    return Contrast(value, error, len(one) + len(other) - 2)
 
 
 def slope_interval(

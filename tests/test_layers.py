@@ -17,7 +17,7 @@ PACKAGE = REPOSITORY / "gamekit"
 # Lowest first. A module may import what stands above it in this list, and its own layer.
 LAYERS = (
     ("errors", "bundled", "ranges", "event_loop"),
-    ("statistics", "metrics"),
+    ("statistics", "stability", "metrics"),
     ("quantity",),
     ("speculation", "numbers"),
     ("formula",),
@@ -28,6 +28,7 @@ LAYERS = (
     ("analysis",),
     ("stand_in",),
     ("streaming",),
+    ("launch",),
     ("bench",),
     ("render",),
     ("commands",),

@@ -12,11 +12,15 @@ from scipy import stats
 
 from gamekit.ranges import Range
 from gamekit.statistics import (
+    Contrast,
     contrast_interval,
     mean_interval,
+    paired,
+    pooled,
     pooled_deviation,
     relative_half_width,
     slope_interval,
+    welch,
 )
 
 figures = st.floats(-1e6, 1e6)
@@ -159,3 +163,43 @@ def test_the_deviation_within_groups_knows_nothing_of_their_means(
     moved = [[x + by for x in group] for group, by in zip(groups, shifts, strict=False)]
     assert pooled_deviation(moved) == pytest.approx(pooled_deviation(groups), abs=1e-6)
     assert pooled_deviation([[1.0], [2.0]]) is None
+
+
+@given(st.lists(figures, min_size=2, max_size=12), st.lists(figures, min_size=1, max_size=12))
+def test_pooled_is_the_two_sample_interval_of_student(one: list[float], other: list[float]) -> None:
+    """Samples taken to vary alike give scipy's statistic, also where the other is a single one."""
+    found = pooled(one, other)
+    assert found.value == pytest.approx(np.mean(other) - np.mean(one), abs=1e-6)
+    assert found.freedom == len(one) + len(other) - 2
+    squares = sum(np.var(group) * len(group) for group in (one, other))
+    error = math.sqrt(squares / found.freedom * (1 / len(one) + 1 / len(other)))
+    assert found.error == pytest.approx(error, rel=1e-6, abs=1e-6)
+
+
+def test_pairs_take_out_what_both_have_in_common() -> None:
+    """Two rows that wander together differ by little, and the paired error says so."""
+    common = [0.0, 5.0, 10.0, 15.0, 20.0]
+    one = [80 + x for x in common]
+    other = [81 + x + step for x, step in zip(common, (0.1, -0.1, 0.0, 0.1, -0.1), strict=True)]
+    found = paired([b - a for a, b in zip(one, other, strict=True)])
+    assert found.value == pytest.approx(1.0)
+    assert found.interval().low > 0.8
+    assert welch((one, other), (-1, 1)).interval().low < 0
+
+
+def test_what_is_said_to_be_detectable_is_detected_as_often_as_said() -> None:
+    """A true difference of the detectable size is seen in four of five comparisons."""
+    random = np.random.default_rng(11)
+    error = math.sqrt(2 / 8)
+    size = Contrast(0, error, 14).detectable()
+    draws = random.normal(0, 1, size=(2000, 2, 8))
+    draws[:, 1] += size
+    seen = [not welch(pair, (-1, 1)).interval().overlaps(Range.exact(0)) for pair in draws]
+    assert abs(np.mean(seen) - 0.8) < 0.04
+
+
+def test_too_few_samples_have_no_contrast() -> None:
+    """One pair, two single samples and nothing at all are refused."""
+    for call in (lambda: paired([1.0]), lambda: pooled([1.0], [2.0]), lambda: pooled([1, 2], [])):
+        with pytest.raises(ValueError, match="variance"):
+            call()
