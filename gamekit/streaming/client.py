@@ -6,8 +6,8 @@ import asyncio
 import json
 import os
 import ssl
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any, Self
@@ -16,13 +16,16 @@ from gamekit import __version__
 from gamekit.errors import BenchmarkFailed, UsageFault
 from gamekit.streaming.address import ServerAddress, parse_address
 from gamekit.streaming.connection import Connection
-from gamekit.streaming.http_response import HttpResponse
+from gamekit.streaming.http_response import BodySink, HttpResponse
+from gamekit.streaming.plain_connection import PlainConnection
 from gamekit.streaming.reader import StreamReader, shortened
-from gamekit.streaming.record import StreamFailure, StreamRecord
+from gamekit.streaming.receiver import ReceiveLoad, Receiver
+from gamekit.streaming.record import StreamFailure, StreamRecord, TimeSource
 from gamekit.streaming.requests import StreamRequest
+from gamekit.streaming.tls_connection import TlsConnection
 
 API_KEY_VARIABLE = "GAMEKIT_API_KEY"
-# Parsing yields to the loop after this much, so that other streams' time stamps stay true.
+# Parsing yields to the loop after this much, so that other streams are read in time.
 _PARSED_AT_ONCE = 32 * 1024
 
 
@@ -50,14 +53,15 @@ class Exchange:
     """One request and the raw response to it.
 
     ``sent_ns`` is on the clock of ``time.perf_counter_ns``, and so are the times of
-    ``response.pieces``. ``broken_off`` says what ended it, where the response did not end by
-    itself.
+    ``response.pieces``, which ``time_source`` describes. ``broken_off`` says what ended it, where
+    the response did not end by itself.
     """
 
     request: StreamRequest
     response: HttpResponse
     sent_ns: int
     broken_off: StreamFailure | None
+    time_source: TimeSource = "reading"
 
 
 @dataclass(frozen=True)
@@ -82,8 +86,10 @@ class StreamClient:
         self._tls = ssl.create_default_context() if self.address.scheme == "https" else None
         self._key = _key_from_environment()
         self._idle: list[Connection] = []
+        self._receiver: Receiver | None = None
 
     async def __aenter__(self) -> Self:
+        self._receiver = Receiver()
         return self
 
     async def __aexit__(
@@ -95,6 +101,9 @@ class StreamClient:
         idle, self._idle = self._idle, []
         for connection in idle:
             await connection.close()
+        receiver, self._receiver = self._receiver, None
+        if receiver is not None:
+            receiver.close()
 
     async def open(self, connections: int) -> None:
         """Open connections ahead, so that ``connections`` requests can start at one moment.
@@ -116,17 +125,50 @@ class StreamClient:
         Whatever goes wrong after the connection stands is the record's failure. Raises
         ``BenchmarkFailed`` where no connection can be made at all.
         """
-        return await self.read(await self.exchange(request))
+        return (await self.streams([request]))[0]
+
+    async def streams(self, requests: Sequence[StreamRequest]) -> list[StreamRecord]:
+        """Send ``requests`` at one moment and read all streams to their ends, as ``stream`` does.
+
+        The connections are open and the messages serialised before the first clock starts. What
+        comes in is parsed while no socket is ready, and not kept.
+        """
+        readers = [_LiveReader() for _ in requests]
+        exchanges = await self._at_one_moment(requests, readers)
+        records = []
+        for reader, exchange in zip(readers, exchanges, strict=True):
+            records.append(self._without_key(reader.record(exchange)))
+        return records
 
     async def exchange(self, request: StreamRequest) -> Exchange:
         """Send ``request`` and collect the raw response; nothing is parsed but HTTP."""
-        async with self._connection() as connection:
-            broken_off = await connection.exchange(
-                self._message("POST", request.route, request.body),
-                idle_timeout_s=self.timeouts.idle_s,
-                timeout_s=self.timeouts.total_s,
+        return (await self.exchanges([request]))[0]
+
+    async def exchanges(self, requests: Sequence[StreamRequest]) -> list[Exchange]:
+        """Send ``requests`` at one moment and collect the raw responses."""
+        return await self._at_one_moment(requests, [None] * len(requests))
+
+    async def _at_one_moment(
+        self, requests: Sequence[StreamRequest], readers: Sequence[_LiveReader | None]
+    ) -> list[Exchange]:
+        messages = [self._message("POST", one.route, one.body) for one in requests]
+        await self.open(len(requests))
+        async with AsyncExitStack() as stack:
+            connections = [await stack.enter_async_context(self._connection()) for _ in requests]
+            for connection, message, reader in zip(connections, messages, readers, strict=True):
+                connection.begin(message, None if reader is None else reader.sink(connection))
+            broken_off = await asyncio.gather(
+                *(
+                    connection.ended(
+                        idle_timeout_s=self.timeouts.idle_s, timeout_s=self.timeouts.total_s
+                    )
+                    for connection in connections
+                )
             )
-            return Exchange(request, connection.response, connection.sent_ns, broken_off)
+            return [
+                Exchange(request, one.response, one.sent_ns, end, one.time_source)
+                for request, one, end in zip(requests, connections, broken_off, strict=True)
+            ]
 
     async def read(self, exchange: Exchange) -> StreamRecord:
         """The record of an exchange, read in steps that leave the loop to other streams."""
@@ -142,8 +184,17 @@ class StreamClient:
             exchange.response,
             requested_tokens=exchange.request.requested_tokens,
             broken_off=exchange.broken_off,
+            time_source=exchange.time_source,
         )
         return self._without_key(record)
+
+    def restart_load(self) -> None:
+        """Forget the load so far: a run begins."""
+        self._receiving.restart()
+
+    def load(self) -> ReceiveLoad:
+        """How well receiving kept up, since the beginning or the last ``restart_load``."""
+        return self._receiving.load()
 
     async def request_json(
         self, method: str, route: str, body: Any = None, *, timeout_s: float = 30.0
@@ -154,11 +205,8 @@ class StreamClient:
         """
         payload = b"" if body is None else json.dumps(body).encode()
         async with self._connection() as connection:
-            broken_off = await connection.exchange(
-                self._message(method, route, payload),
-                idle_timeout_s=timeout_s,
-                timeout_s=timeout_s,
-            )
+            connection.begin(self._message(method, route, payload))
+            broken_off = await connection.ended(idle_timeout_s=timeout_s, timeout_s=timeout_s)
             response = connection.response
         if broken_off is None and response.fault is not None:
             broken_off = StreamFailure("malformed", response.fault)
@@ -187,19 +235,30 @@ class StreamClient:
         try:
             yield connection
         finally:
-            if connection.reusable and connection.response.complete:
+            if connection.reusable:
                 self._idle.append(connection)
             else:
                 await connection.close()
 
     async def _connect(self) -> Connection:
         try:
-            return await Connection.open(self.address, self.timeouts.connect_s, self._tls)
+            async with asyncio.timeout(self.timeouts.connect_s):
+                return await self._open_connection(self.address.host, self.address.port)
         except OSError as error:
             raise BenchmarkFailed(
                 f"{self.address.url} does not answer: {self._why(error)}",
                 mend="start the engine or give its address with --url",
             ) from error
+
+    async def _open_connection(self, host: str, port: int) -> Connection:
+        if self._tls is not None:
+            return await TlsConnection.open(host, port, self._receiving, self._tls)
+        return await PlainConnection.open(host, port, self._receiving)
+
+    @property
+    def _receiving(self) -> Receiver:
+        assert self._receiver is not None, "use it as: async with StreamClient(url)"  # noqa: S101
+        return self._receiver
 
     def _why(self, error: OSError) -> str:
         if isinstance(error, TimeoutError):
@@ -228,3 +287,29 @@ class StreamClient:
             return record
         message = shortened(record.failure.message.replace(self._key, "[key]"))
         return replace(record, failure=StreamFailure(record.failure.kind, message))
+
+
+class _LiveReader:
+    """Reads a stream as its pieces come; the response keeps only what is no stream."""
+
+    def __init__(self) -> None:
+        self._reader = StreamReader()
+
+    def sink(self, connection: Connection) -> BodySink:
+        """Where the connection's body bytes go."""
+
+        def feed(at_ns: float, piece: bytes) -> None:
+            self._reader.feed((at_ns - connection.sent_ns) / 1e6, piece)
+
+        return feed
+
+    def record(self, exchange: Exchange) -> StreamRecord:
+        """The record of the finished exchange."""
+        for at_ns, piece in exchange.response.pieces:
+            self._reader.feed((at_ns - exchange.sent_ns) / 1e6, piece)
+        return self._reader.record(
+            exchange.response,
+            requested_tokens=exchange.request.requested_tokens,
+            broken_off=exchange.broken_off,
+            time_source=exchange.time_source,
+        )

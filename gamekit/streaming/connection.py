@@ -1,73 +1,71 @@
-"""One HTTP/1.1 connection whose reads are time-stamped before anything else is done with them."""
+"""One HTTP/1.1 connection: a request at a time, reads dated before anything is done with them."""
 
 from __future__ import annotations
 
 import asyncio
-import ssl
 import time
+from abc import ABC, abstractmethod
+from collections import deque
 
-from gamekit.streaming.address import ServerAddress
-from gamekit.streaming.http_response import HttpResponse
-from gamekit.streaming.record import StreamFailure
+from gamekit.streaming.http_response import BodySink, HttpResponse
+from gamekit.streaming.receiver import Receiver
+from gamekit.streaming.record import StreamFailure, TimeSource
 
-# One read at most; shared by all connections of the process, each read is copied out at once.
-_BUFFER = memoryview(bytearray(64 * 1024))
 # A server that closes idle connections (uvicorn: after 5 s) must not do so under a request.
 _LONGEST_IDLE_S = 2.0
+# How an event of a stream ends, with its HTTP chunk: nobody waits for what it says.
+_IN_MID_STREAM = b"\n\n\r\n"
 
 
-class Connection(asyncio.BufferedProtocol):
+class Connection(ABC):
     """Carries one request at a time; ``response`` belongs to the last one.
 
-    Reads into one buffer: asyncio's plain protocols allocate 256 kB for each read, which takes
-    longer than all else that happens to it.
-
-    Times are ``time.perf_counter_ns`` values: ``sent_ns`` was taken right before the request was
-    handed to the system, each piece of the response carries the time at which its read arrived.
+    Times are ``time.perf_counter_ns`` values. ``sent_ns`` was taken right before the request was
+    handed to the system; the connection is open by then. Each piece of the response carries the
+    time at which it arrived, as ``time_source`` says. What was read is parsed later, by the
+    ``Receiver``, which reads all that is ready first.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, receiver: Receiver) -> None:
         self.response = HttpResponse()
         self.sent_ns = 0
-        self.ended_ns = 0
         self.lost: str | None = None
-        self._transport: asyncio.Transport | None = None
+        self._receiver = receiver
         self._loop = asyncio.get_running_loop()
         self._finished: asyncio.Future[None] | None = None
-        self._closed: asyncio.Future[None] = self._loop.create_future()
         self._heard_ns = time.perf_counter_ns()
+        self._last_at_ns = 0
+        self._reads: deque[tuple[int, bytes]] = deque()
+        self._kernel_reads = 0
+        self._other_reads = 0
 
-    @classmethod
-    async def open(
-        cls, address: ServerAddress, timeout_s: float, tls: ssl.SSLContext | None
-    ) -> Connection:
-        """Connect; raises ``OSError`` (``TimeoutError`` included) where that fails."""
-        loop = asyncio.get_running_loop()
-        async with asyncio.timeout(timeout_s):
-            _, connection = await loop.create_connection(cls, address.host, address.port, ssl=tls)
-        return connection
+    def begin(self, request: bytes, sink: BodySink | None = None) -> None:
+        """Send ``request``; its clock starts here. ``ended`` waits for the response.
 
-    async def exchange(
-        self, request: bytes, *, idle_timeout_s: float, timeout_s: float
-    ) -> StreamFailure | None:
-        """Send ``request`` and wait for the end of its response.
-
-        Returns what cut it short, or None. The clock of the request starts here: the connection is
-        open already.
+        Body bytes of a stream go to ``sink``, where there is one, and are not kept.
         """
-        if self._transport is None or self.lost is not None:
-            return StreamFailure("connection", self.lost or "not connected")
-        self.response = HttpResponse()
+        self.response = HttpResponse(sink)
+        self._drop_unparsed()
+        self._kernel_reads = self._other_reads = 0
         self._finished = self._loop.create_future()
-        self.sent_ns = self._heard_ns = time.perf_counter_ns()
-        self._transport.write(request)
-        return await self._wait(self._finished, idle_timeout_s, timeout_s)
+        self.sent_ns = self._heard_ns = self._last_at_ns = time.perf_counter_ns()
+        if self.lost is None:
+            self._send(request)
+
+    async def ended(self, *, idle_timeout_s: float, timeout_s: float) -> StreamFailure | None:
+        """Wait for the end of the response; returns what cut it short, or None."""
+        assert self._finished is not None  # noqa: S101 - begin() was called
+        timed_out = await self._wait(self._finished, idle_timeout_s, timeout_s)
+        self.parse(_EVERYTHING)
+        if self.response.complete or self.response.fault is not None:
+            return None
+        return timed_out or StreamFailure("connection", self.lost or "the connection ended early")
 
     async def _wait(
         self, finished: asyncio.Future[None], idle_timeout_s: float, timeout_s: float
     ) -> StreamFailure | None:
         end_ns = self.sent_ns + int(timeout_s * 1e9)
-        while not finished.done():
+        while not finished.done() and self.lost is None:
             now = time.perf_counter_ns()
             idle_end_ns = self._heard_ns + int(idle_timeout_s * 1e9)
             if now >= end_ns:
@@ -75,9 +73,14 @@ class Connection(asyncio.BufferedProtocol):
             if now >= idle_end_ns:
                 return StreamFailure("timeout", f"not a byte for {idle_timeout_s:g} s")
             await asyncio.wait([finished], timeout=(min(end_ns, idle_end_ns) - now) / 1e9)
-        if self.response.complete or self.response.fault is not None:
-            return None
-        return StreamFailure("connection", self.lost or "the connection ended early")
+        return None
+
+    @property
+    def time_source(self) -> TimeSource:
+        """Where the times of the last response's pieces come from."""
+        if not self._kernel_reads:
+            return "reading"
+        return "mixed" if self._other_reads else "kernel"
 
     @property
     def reusable(self) -> bool:
@@ -85,43 +88,66 @@ class Connection(asyncio.BufferedProtocol):
         idle_s = (time.perf_counter_ns() - self._heard_ns) / 1e9
         fresh = self.sent_ns == 0
         return (
-            self.lost is None and idle_s < _LONGEST_IDLE_S and (fresh or self.response.keep_alive)
+            self.lost is None
+            and idle_s < _LONGEST_IDLE_S
+            and not self._reads
+            and (fresh or (self.response.complete and self.response.keep_alive))
         )
 
+    @abstractmethod
     async def close(self) -> None:
         """Close now, and wait until the socket is gone."""
-        if self._transport is not None:
-            self._transport.abort()
-            await self._closed
 
-    # What follows are the callbacks of asyncio.
+    @abstractmethod
+    def _send(self, request: bytes) -> None:
+        """Hand ``request`` to the system, what it does not take at once as soon as it does."""
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """The connection stands."""
-        assert isinstance(transport, asyncio.Transport)  # noqa: S101 - asyncio's promise for TCP
-        self._transport = transport
+    # What subclasses call when something happens, and the receiver in between.
 
-    def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002 - asyncio's signature
-        """Where the next read goes."""
-        return _BUFFER
+    def _take(self, data: bytes, read_ns: int, arrived_ns: int | None) -> None:
+        """``data`` was read at ``read_ns``; ``arrived_ns`` is the kernel's word for it, if any."""
+        self._heard_ns = read_ns
+        if arrived_ns is None:
+            at, wait_ns = read_ns, None
+            self._other_reads += 1
+        else:
+            at, wait_ns = arrived_ns, read_ns - arrived_ns
+            self._kernel_reads += 1
+        self._last_at_ns = at
+        self._reads.append((at, data))
+        urgent = not data.endswith(_IN_MID_STREAM)
+        self._receiver.took(self, len(data), wait_ns, urgent=urgent)
 
-    def buffer_updated(self, nbytes: int) -> None:
-        """One read: the time first."""
-        now = time.perf_counter_ns()
-        self._heard_ns = now
-        self.response.feed(now, bytes(_BUFFER[:nbytes]))
-        if self.response.complete or self.response.fault is not None:
-            self._finish(now)
+    def _lose(self, why: str) -> None:
+        """The connection is gone; what was read before still counts."""
+        if self.lost is None:
+            self.lost = why
+            self._receiver.took(self, 0, None, urgent=True)
 
-    def connection_lost(self, error: Exception | None) -> None:
-        """The peer closed, or the system says that it is gone."""
-        self.lost = str(error) if error is not None else "the server closed the connection"
-        self.response.feed_end()
-        self._finish(time.perf_counter_ns())
-        if not self._closed.done():
-            self._closed.set_result(None)
+    @property
+    def unparsed(self) -> bool:
+        """Whether anything read is still to be parsed."""
+        return bool(self._reads)
 
-    def _finish(self, now: int) -> None:
-        if self._finished is not None and not self._finished.done():
-            self.ended_ns = now
+    def parse(self, limit: int) -> int:
+        """Parse reads until about ``limit`` bytes are through; returns how many they were."""
+        parsed = 0
+        while self._reads and parsed < limit:
+            at, data = self._reads.popleft()
+            self.response.feed(at, data)
+            parsed += len(data)
+        self._receiver.parsed(parsed)
+        over = self.lost is not None and not self._reads
+        if over:
+            self.response.feed_end()
+        over = over or self.response.complete or self.response.fault is not None
+        if over and self._finished is not None and not self._finished.done():
             self._finished.set_result(None)
+        return parsed
+
+    def _drop_unparsed(self) -> None:
+        self._receiver.parsed(sum(len(data) for _, data in self._reads))
+        self._reads.clear()
+
+
+_EVERYTHING = 1 << 62

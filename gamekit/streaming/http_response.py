@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import httptools
+
+BodySink = Callable[[float, bytes], None]
 
 
 class HttpResponse:
@@ -11,9 +15,10 @@ class HttpResponse:
     ``feed(at, data)`` takes one socket read; ``at`` is any clock the caller likes and is kept
     beside the body bytes that the read brought. ``pieces`` holds (at, body bytes) with headers and
     chunk framing taken off, ``fault`` what was not HTTP. Interim (1xx) responses are skipped.
+    The body of an event stream goes to ``sink`` instead, where there is one.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, sink: BodySink | None = None) -> None:
         self.status = 0
         self.headers: dict[str, str] = {}
         self.pieces: list[tuple[float, bytes]] = []
@@ -21,6 +26,8 @@ class HttpResponse:
         self.keep_alive = False
         self.fault: str | None = None
         self._at: float = 0.0
+        self._sink = sink
+        self._take: BodySink = self._keep
         self._parser = httptools.HttpResponseParser(self)
 
     def feed(self, at: float, data: bytes) -> None:
@@ -59,10 +66,20 @@ class HttpResponse:
         self.status = self._parser.get_status_code()
         if self.status < 200:
             self.headers = {}
+        elif self._sink is not None and self.status == 200 and self.is_event_stream:
+            self._take = self._sink
+
+    @property
+    def is_event_stream(self) -> bool:
+        """Whether its content type says that it is one."""
+        return self.headers.get("content-type", "").lower().startswith("text/event-stream")
+
+    def _keep(self, at: float, body: bytes) -> None:
+        self.pieces.append((at, body))
 
     def on_body(self, body: bytes) -> None:
         """Body bytes of the read at hand."""
-        self.pieces.append((self._at, body))
+        self._take(self._at, body)
 
     def on_message_complete(self) -> None:
         """The response ended as its framing says."""

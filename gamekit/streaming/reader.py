@@ -14,6 +14,7 @@ from gamekit.streaming.record import (
     SpeculationCounters,
     StreamFailure,
     StreamRecord,
+    TimeSource,
     TokenChunk,
 )
 from gamekit.streaming.sse import ServerSentEvents
@@ -119,10 +120,12 @@ class StreamReader:
         *,
         requested_tokens: int | None = None,
         broken_off: StreamFailure | None = None,
+        time_source: TimeSource = "reading",
     ) -> StreamRecord:
         """The record of all that was fed.
 
-        ``broken_off`` is what ended the exchange, where it was not the response's own end.
+        ``broken_off`` is what ended the exchange, where it was not the response's own end;
+        ``time_source`` is where the times that were fed come from.
         """
         return StreamRecord(
             status=response.status,
@@ -142,6 +145,7 @@ class StreamReader:
             speculation=self._speculation,
             retractions=self._retractions,
             failure=self._judge(response, broken_off),
+            time_source=time_source,
         )
 
     def _judge(
@@ -166,8 +170,8 @@ class StreamReader:
             return StreamFailure("connection", "the connection ended without a response")
         if not response.complete:
             return StreamFailure("connection", "the connection ended before the response did")
-        kind = response.headers.get("content-type", "nothing")
-        if not kind.lower().startswith("text/event-stream"):
+        if not response.is_event_stream:
+            kind = response.headers.get("content-type", "nothing")
             return StreamFailure(
                 "malformed",
                 shortened(f"answered with {kind}, not a stream: {_beginning(response.body())}"),

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 CountSource = Literal["meta_info", "usage", "unknown"]
+# Where times come from: the kernel's stamps, the moments of reading, or some of each.
+TimeSource = Literal["kernel", "reading", "mixed"]
 FailureKind = Literal[
     "connection",  # refused, reset or closed before the response was complete
     "timeout",  # no byte, or no end, within the client's limits
@@ -24,9 +26,10 @@ LONGEST_MESSAGE = 500
 class TokenChunk:
     """One event that brought tokens.
 
-    ``at_ms`` is the time of the socket read that completed it, in milliseconds since the request
-    was sent. ``total`` is the cumulative number of completion tokens told with the chunk,
-    ``tokens`` the number that came with it; both are None where nobody told.
+    ``at_ms`` is when what completed it arrived, in milliseconds since the request was sent; the
+    record's ``time_source`` says who noticed. ``total`` is the cumulative number of completion
+    tokens told with the chunk, ``tokens`` the number that came with it; both are None where nobody
+    told.
     """
 
     at_ms: float
@@ -68,6 +71,10 @@ class StreamRecord:
     ``first_answer_ms`` to the first token outside reasoning. ``completion_tokens`` is what the
     engine counted, never what was asked for; ``requested_tokens`` is what was asked for. None is
     not known. The tokens of a record with a ``failure`` do not count.
+
+    ``time_source`` *kernel*: all times are of the kernel's receipt of the last segment of each
+    read, whatever the client was busy with. *reading*: of the read itself, after whatever the
+    client was busy with.
     """
 
     status: int
@@ -87,3 +94,4 @@ class StreamRecord:
     speculation: SpeculationCounters | None
     retractions: int | None
     failure: StreamFailure | None
+    time_source: TimeSource = "reading"
