@@ -44,7 +44,7 @@ def chain_in_use(knowledge: Knowledge) -> Chain | None:
     if roles is None:
         return None
     steps, drafter, host = (
-        _subject_field(knowledge, roles.accept_length, field)
+        subject_field(knowledge, roles.accept_length, field)
         for field in ("steps", "drafter", "host")
     )
     return Chain(
@@ -85,7 +85,7 @@ def target_name(chain: Chain) -> str | None:
     return model.name if isinstance(model, Model) else None
 
 
-def _subject_field(knowledge: Knowledge, name: str, field: str) -> object:
+def subject_field(knowledge: Knowledge, name: str, field: str) -> object:
     """A field of the subject of ``name``: as its series asks for it, else as it was measured."""
     finding = knowledge.record(name).finding
     if isinstance(finding, Series):

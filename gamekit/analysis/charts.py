@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from gamekit.analysis.chain import Chain, chain_in_use
+from gamekit.analysis.calibration import Cycle, calibrate
+from gamekit.analysis.chain import Chain, chain_in_use, target_name
+from gamekit.analysis.cycle_estimates import CycleEstimate
 from gamekit.analysis.derived import Derived, derive
 from gamekit.analysis.levers import Lever
 from gamekit.analysis.options import Option
+from gamekit.analysis.prediction import steps_words
 from gamekit.findings import Model
 from gamekit.knowledge import Knowledge
 from gamekit.ranges import Range
@@ -19,11 +22,12 @@ MOST_STEPS = 6
 
 @dataclass(frozen=True)
 class Point:
-    """An accept length (tok/cycle) with a rate (tok/s)."""
+    """An accept length (tok/cycle) with a rate (tok/s); ``ids`` are the findings that give them."""
 
     label: str
     accept_length: Range
     rate: Range
+    ids: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -101,17 +105,13 @@ def throughput(knowledge: Knowledge, options: Sequence[Option]) -> Throughput | 
     roles = chain.roles
     even = derive(knowledge, f"[{roles.baseline}] * [{roles.cycle_time}] / 1000", "tok/cycle")
     assert even.known is not None  # noqa: S101 - both factors are known
-    here = _figure(knowledge, roles.accept_length), _figure(knowledge, roles.speculative_rate)
-    measured: tuple[Point, ...] = ()
-    if here[0] is not None and here[1] is not None:
-        measured = (Point("measured here", here[0], here[1]),)
     published = [
         Published(
             _label(option),
             option.steps,
             not option.cycle.is_measured,
             tuple(
-                Point(row.name, row.accept_length.known, row.rate.known)
+                Point(row.name, row.accept_length.known, row.rate.known, (row.record.id,))
                 for row in option.workloads
                 if row.accept_length.known is not None and row.rate.known is not None
             ),
@@ -119,6 +119,7 @@ def throughput(knowledge: Knowledge, options: Sequence[Option]) -> Throughput | 
         for option in options
     ]
     target = _figure(knowledge, roles.target_rate)
+    measured = tuple(_measured(knowledge, chain))
     return Throughput(chain.steps, cycle, baseline, target, even.known, measured, tuple(published))
 
 
@@ -158,6 +159,46 @@ def tornado(knowledge: Knowledge, levers: Sequence[Lever]) -> Tornado | None:
         Bar(lever.title, lever.rate.known, lever.ceiling.known) for lever in (*alone, together)
     )
     return Tornado(now, baseline, _figure(knowledge, roles.target_rate), bars)
+
+
+def _measured(knowledge: Knowledge, chain: Chain) -> Iterator[Point]:
+    """Every accept length that was measured with a rate or a cycle on this host and target."""
+    calibration = calibrate(knowledge)
+    here = (target_name(chain), chain.host)
+    for cycle in calibration.cycles:
+        if cycle is calibration.host or (cycle.subject.target, cycle.subject.host) == here:
+            for estimate in cycle.estimates:
+                point = _point(knowledge, _measured_label(chain, cycle), estimate)
+                if point is not None:
+                    yield point
+
+
+def _measured_label(chain: Chain, cycle: Cycle) -> str:
+    subject = cycle.subject
+    other = []
+    if subject.steps is not None and subject.steps != chain.steps:
+        other.append(steps_words(subject.steps))
+    if subject.drafter is not None and subject.drafter != chain.drafter:
+        other.append(subject.drafter.rpartition("/")[2])
+    return f"measured here ({', '.join(other)})" if other else "measured here"
+
+
+def _point(knowledge: Knowledge, label: str, estimate: CycleEstimate) -> Point | None:
+    """The pair that an estimate was made of; of timed cycles the rate that they give."""
+    if estimate.accept_length is None:
+        return None
+    length = Range.exact(estimate.accept_length)
+    if estimate.timed:
+        low, mid, high = (
+            1000 * estimate.accept_length / time
+            for time in (estimate.stated.high, estimate.stated.mid, estimate.stated.low)
+        )
+        return Point(label, length, Range(low, mid, high), estimate.ids)
+    rate, *lengths = estimate.ids
+    known = _figure(knowledge, rate)
+    if lengths:
+        length = _figure(knowledge, lengths[0]) or length
+    return None if known is None else Point(label, length, known, estimate.ids)
 
 
 def _known(knowledge: Knowledge, chain: Chain | None) -> tuple[Range, Range] | None:

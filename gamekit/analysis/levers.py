@@ -146,9 +146,9 @@ class _Levers:
         short, now = roles.levers.shorter_verify, roles.verify_time
         if short is None or now is None:
             return _Way(None, "no verify time that could be reached is known", "")
-        statuses = self._knowledge.standing(short).statuses
-        doubts = [one for one in statuses if one not in ("current", "reproduced")]
-        doubt = f" That figure is {', '.join(doubts)}." if doubts else ""
+        # That it is superseded or disputed stands beside each mention of it.
+        unreproduced = "unreproduced" in self._knowledge.standing(short).statuses
+        doubt = " That figure was not reproduced." if unreproduced else ""
         return _Way(
             f"([{short}] + [{roles.cycle_time}] - [{now}])",
             f"[[{short}]] in place of [[{now}]]",

@@ -3,15 +3,17 @@
 An accept length belongs to its own chain, and so does the cycle that turns it into a rate. A rate
 here therefore states the cycle it assumes: the one measured for that chain on this host, otherwise
 the cycle of the chain in use, unchanged. That is the favourable bound, given with the cycle at
-which the option stops to pay.
+which the option stops to pay. Where the drafter itself was measured here, that is what counts.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from gamekit.analysis.chain import Chain, Cycle, chain_in_use, cycle_at, target_name
+from gamekit.analysis.cycle_estimates import stands
 from gamekit.analysis.derived import Derived, Relation, derive, figure_of, relation
 from gamekit.findings import Measurement, Model, Unknown
 from gamekit.knowledge import Knowledge
@@ -35,10 +37,21 @@ class Workload:
 
 
 @dataclass(frozen=True)
+class MeasuredRate:
+    """A decode rate (tok/s) of the drafter and chain on this host, the newest of its workload."""
+
+    record: Record
+    workload: str | None
+    rate: Derived
+    against_baseline: Relation
+
+
+@dataclass(frozen=True)
 class Option:
     """A published drafter with one chain. ``workloads`` go from the highest accept length down.
 
     ``obstacles`` are plain texts: what keeps it from running in place of the drafter in use.
+    ``measured`` are its own rates on this host; they take the place of what is carried over.
     """
 
     model: Record
@@ -46,6 +59,7 @@ class Option:
     cycle: Cycle
     obstacles: tuple[str, ...]
     workloads: tuple[Workload, ...]
+    measured: tuple[MeasuredRate, ...]
 
     @property
     def paying(self) -> tuple[Workload, ...]:
@@ -81,6 +95,15 @@ def as_json(option: Option) -> dict[str, Any]:
         "cycle": option.cycle.id,
         "cycle_is_measured": option.cycle.is_measured,
         "obstacles": list(option.obstacles),
+        "measured": [
+            {
+                "id": one.record.id,
+                "workload": one.workload,
+                "rate": one.rate.as_json(),
+                "against_baseline": one.against_baseline,
+            }
+            for one in option.measured
+        ],
         "workloads": [
             {
                 "id": one.record.id,
@@ -139,7 +162,38 @@ def _option(
             )
         )
     rows.sort(key=_highest_first)
-    return Option(model, steps, cycle, _obstacles(knowledge, chain, model), tuple(rows))
+    return Option(
+        model,
+        steps,
+        cycle,
+        _obstacles(knowledge, chain, model),
+        tuple(rows),
+        tuple(_measured(knowledge, chain, model, steps)),
+    )
+
+
+def _measured(
+    knowledge: Knowledge, chain: Chain, model: Record, steps: int
+) -> Iterator[MeasuredRate]:
+    """The decode rates of the drafter that stand, oldest first; of one workload the newest."""
+    assert isinstance(model.finding, Model)  # noqa: S101 - options are models
+    wanted = (model.finding.name, target_name(chain), chain.host, steps)
+    newest: dict[str | None, Record] = {}
+    for record in knowledge.oldest_first(knowledge.of_kind("measurement")):
+        finding = record.finding
+        assert isinstance(finding, Measurement)  # noqa: S101 - asked for by kind
+        subject = finding.subject
+        if (
+            finding.metric == "decode_rate"
+            and (subject.drafter, subject.target, subject.host, subject.steps) == wanted
+            and subject.acceptance != "imposed"
+            and stands(knowledge, record)
+        ):
+            newest[subject.workload] = record
+    for workload, record in newest.items():
+        rate = figure_of(knowledge, record.id)
+        baseline = knowledge.figure(chain.roles.baseline).known
+        yield MeasuredRate(record, workload, rate, relation(rate.known, baseline))
 
 
 def _highest_first(row: Workload) -> tuple[float, str]:

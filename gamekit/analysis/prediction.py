@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from gamekit import numbers
+from gamekit.analysis.steps_at_accuracy import fewest_steps
 from gamekit.formula import Impossible, Known, Result
 from gamekit.ranges import Range
 
@@ -44,6 +45,7 @@ OUTPUTS: Mapping[str, Output] = MappingProxyType({
     "required_cycle_ms": Output("ms", "required time of a cycle"),
     "longest_cycle_ms": Output("ms", "required time of a cycle if every draft is right"),
     "steps_needed": Output("1", "fewest steps if every draft is right"),
+    "steps_needed_at_accuracy": Output("1", "fewest steps at this accuracy of every step"),
 })  # fmt: skip
 
 # By output, in terms of what is given and of the outputs above it; ms and tok/s make the 1000.
@@ -151,6 +153,9 @@ class _Computing:
 
     def settle(self, key: str) -> None:
         """Compute an output whose predecessors are settled, or say why it does not exist."""
+        if key == "steps_needed_at_accuracy":
+            self._settle_steps(key)
+            return
         formula = self._given.terms.get(key) or _FORMULAS.get(key, "")
         lacking = self._missing.get(key) or self._lacking(formula)
         if lacking:
@@ -165,6 +170,26 @@ class _Computing:
                 self._compute(key)
         if key == "target_tok_s":
             self._set_goal()
+
+    def _settle_steps(self, key: str) -> None:
+        """The steps at the given accuracy, which no formula gives: T(k) may grow with them."""
+        lacking = self._lacking("{accuracy} {goal_tok_s} {cycle_ms}")
+        if not self._given.one_accuracy:
+            lacking = ("the accuracies of further steps were not given",)
+        if lacking:
+            self._reasons[key] = f"unknown because {'; '.join(lacking)}"
+            return
+        cycle = self._given.terms["cycle_ms"]
+        figure, reason = fewest_steps(
+            self._given.compute,
+            self._terms["accuracy"],
+            self._terms["goal_tok_s"],
+            lambda steps: cycle.format(steps=steps),
+        )
+        if figure is not None:
+            self._figures[key] = figure
+        if reason is not None:
+            (self._reasons if figure is None else self._partly)[key] = reason
 
     def _set_goal(self) -> None:
         """What requirements are for, once target and baseline are settled."""
@@ -238,7 +263,8 @@ def _number(key: str, figure: Range | None) -> dict[str, Any] | float | None:
     if figure is None:
         return None
     low, mid, high = (
-        int(end) if key == "steps_needed" else end for end in (figure.low, figure.mid, figure.high)
+        int(end) if key.startswith("steps_needed") else end
+        for end in (figure.low, figure.mid, figure.high)
     )
     if figure.is_exact:
         return mid

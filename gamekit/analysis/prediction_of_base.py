@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from gamekit.analysis.chain import chain_in_use
-from gamekit.analysis.prediction import OUTPUTS, Given
+from collections.abc import Iterator
+
+from gamekit import numbers
+from gamekit.analysis.chain import Chain, chain_in_use, subject_field
+from gamekit.analysis.prediction import OUTPUTS, Given, steps_words
+from gamekit.formula import Known
 from gamekit.knowledge import Knowledge
 
 
@@ -36,4 +40,36 @@ def given_by(knowledge: Knowledge) -> Given:
     steps = None if chain is None else chain.steps
     if steps is None:
         missing["steps"] = "the findings do not say how many draft steps there are"
-    return Given(terms, missing, steps, knowledge.derived, findings=findings)
+    return Given(
+        terms,
+        missing,
+        steps,
+        knowledge.derived,
+        remarks=() if chain is None else tuple(_doubts(knowledge, chain)),
+        findings=findings,
+    )
+
+
+def _doubts(knowledge: Knowledge, chain: Chain) -> Iterator[str]:
+    """What does not fit together among the findings that play the parts."""
+    roles = chain.roles
+    for role, name in (
+        ("speculative_rate", roles.speculative_rate),
+        ("cycle_time", roles.cycle_time),
+        ("break_even", roles.break_even),
+    ):
+        other = None if name is None else subject_field(knowledge, name, "steps")
+        if None not in (other, chain.steps) and other != chain.steps:
+            yield (
+                f"{roles.accept_length} is of {steps_words(chain.steps)} and {name}, as"
+                f" {role.replace('_', ' ')}, of {other} steps: what rests on both is of neither."
+            )
+    if roles.break_even is None:
+        return
+    told = knowledge.figure(roles.break_even).known
+    computed, _ = knowledge.derived(f"[{roles.baseline}] * [{roles.cycle_time}] / 1000")
+    if told is not None and isinstance(computed, Known) and told != computed.range:
+        yield (
+            f"{roles.break_even} says {numbers.span(told)} tok/cycle; baseline and cycle give"
+            f" {numbers.span(computed.range)}, and that is what is taken here."
+        )

@@ -149,17 +149,19 @@ def _throughput(axes: Axes, chart: Throughput, colours: _Colours) -> None:
         label="break-even",
         zorder=4,
     )
-    for point in chart.measured:
+    labels = dict.fromkeys(point.label for point in chart.measured)
+    for number, label in enumerate(labels):
+        points = [point for point in chart.measured if point.label == label]
         axes.errorbar(
-            [point.accept_length.mid],
-            [point.rate.mid],
-            xerr=_error([point.accept_length]),
-            yerr=_error([point.rate]),
-            fmt="s",
+            [point.accept_length.mid for point in points],
+            [point.rate.mid for point in points],
+            xerr=_error([point.accept_length for point in points]),
+            yerr=_error([point.rate for point in points]),
+            fmt=("s", "o", "D", "v", "P")[number % 5],
             markersize=7,
             capsize=3,
             color=colours.ink,
-            label=point.label,
+            label=label,
             zorder=4,
         )
     for number, one in enumerate(chart.published):

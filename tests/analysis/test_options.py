@@ -74,3 +74,31 @@ def test_an_unknown_baseline_leaves_the_limit_unknown() -> None:
 def test_without_a_model_there_are_no_options() -> None:
     """A knowledge base that names no target has none, and no error."""
     assert options(decided(target_model=None)) == []
+
+
+def test_a_rate_of_the_drafter_measured_here_takes_the_place_of_what_is_carried_over() -> None:
+    """The rate that stands for each workload counts; one on another host or imposed does not."""
+    own = {"drafter": "org/theirs", "steps": 3}
+    found = by_id(
+        options(
+            decided(
+                figure("old", 60, "tok/s", "decode_rate", workload="chat", **own),
+                {
+                    **figure("new", 90, "tok/s", "decode_rate", workload="chat", **own),
+                    "supersedes": ["old"],
+                    "supersedes_because": "Measured again.",
+                },
+                figure("code", 70, "tok/s", "decode_rate", workload="code", **own),
+                figure("away", 99, "tok/s", "decode_rate", **{**own, "host": "other"}),
+                figure("drawn", 98, "tok/s", "decode_rate", acceptance="imposed", **own),
+            )
+        )
+    )
+    measured = found["theirs"].measured
+    assert [(one.workload, one.record.id, one.against_baseline) for one in measured] == [
+        ("code", "code", "below"),
+        ("chat", "new", "above"),
+    ]
+    assert found["other"].measured == ()
+    told = as_json(found["theirs"])["measured"][1]
+    assert (told["id"], told["rate"]["mid"]) == ("new", 90)

@@ -44,7 +44,8 @@ def test_the_plan_shows_every_lever_with_its_assumption(texts: dict[str, str]) -
     (verify,) = [row for row in rows if "Shorten verify" in row]
     # 2.0 tokens in 19 + 2.8 to 3.9 ms
     assert "| 87 to 92 tok/s |" in verify
-    assert "superseded, unreproduced" in verify
+    assert "19 ms, superseded" in verify
+    assert "not reproduced" in verify
 
 
 def test_an_option_states_the_cycle_it_assumes(texts: dict[str, str]) -> None:

@@ -20,7 +20,7 @@ from gamekit.render.stamp import inputs_of, is_untouched, stamped, with_inputs
 
 from .living import copy_of_repository
 
-POINT = Point("here", Range(1.9, 2.0, 2.1), Range(59, 60, 61))
+POINT = Point("here", Range(1.9, 2.0, 2.1), Range(59, 60, 61), ("one",))
 CHARTS: tuple[Chart, ...] = (
     Throughput(
         2,
