@@ -67,7 +67,7 @@ def capture(redactor: Redactor, environ: Mapping[str, str] = os.environ) -> Capt
         driver=None if not gpus else _name(gpus[0]["driver_version"]),
         python=platform.python_version(),
         packages=_versions(),
-        variables=_variables(redactor, environ),
+        variables=engine_variables(redactor, environ),
         container=_in_container(),
     )
     return Capture(environment, _state(gpus))
@@ -143,7 +143,8 @@ def _versions() -> dict[str, str]:
     return found
 
 
-def _variables(redactor: Redactor, environ: Mapping[str, str]) -> dict[str, str]:
+def engine_variables(redactor: Redactor, environ: Mapping[str, str]) -> dict[str, str]:
+    """Of an environment the variables that steer an engine, by allow-list."""
     return {
         name: HIDDEN if is_secret_name(name) else redactor.text(value)
         for name, value in sorted(environ.items())

@@ -76,8 +76,9 @@ class Context:
     def belonging(self, *, expected: bool = False) -> Subject:
         """``subject`` with the parameters that belong to it and that no field of it tells.
 
-        Those are the ones that are no effort and have not their default. ``expected`` leaves those
-        out that the benchmark may still tell, as before its last sample.
+        Those are the ones that are no effort and have not their default, and those of the engine's
+        launch. ``expected`` leaves those out that the benchmark may still tell, as before its last
+        sample.
         """
         parameters = {
             one.name: self.parameters[one.name]
@@ -87,7 +88,8 @@ class Context:
             and (one.tells or one.name) not in self._own
             and not (expected and one.tells)
         }
-        return self.subject.model_copy(update={"parameters": parameters})
+        launched = {} if self._engine is None else self._engine.parameters
+        return self.subject.model_copy(update={"parameters": {**parameters, **launched}})
 
     def fact(self, name: str, value: Any) -> None:
         """Keep something that was seen besides the samples: numbers, texts, lists, dicts.

@@ -5,13 +5,15 @@ from __future__ import annotations
 import ipaddress
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from gamekit import event_loop
 from gamekit.bench.redact import Redactor
 from gamekit.bench.subject import Field, Told, is_local_path, model_name
 from gamekit.findings import Engine
+from gamekit.findings.subject import Setting
+from gamekit.launch.log import EngineLog
 from gamekit.streaming.address import parse_address
 from gamekit.streaming.client import StreamClient
 from gamekit.streaming.server_identity import Api, ServerIdentity, identify
@@ -30,7 +32,12 @@ _LEFT_OUT = ("random_seed", "port", "nccl_port", "host", "internal_states")
 
 @dataclass(frozen=True)
 class EngineFacts:
-    """One engine: where it is, what it is, and what it says of the subject."""
+    """One engine: where it is, what it is, and what it says of the subject.
+
+    ``log`` and ``parameters`` are those of an engine that this process started: its log, and what
+    of its launch belongs to the subject and is told by none of the subject's fields.
+    ``memory_gib`` is what the engine says that its parts take, in GiB.
+    """
 
     url: str
     api: Api
@@ -38,6 +45,9 @@ class EngineFacts:
     engine: Engine
     told: Told
     is_local: bool
+    memory_gib: Mapping[str, float] = field(default_factory=dict)
+    log: EngineLog | None = None
+    parameters: Mapping[str, Setting] = field(default_factory=dict)
 
     @property
     def version(self) -> str | None:
@@ -84,6 +94,7 @@ def facts_of(
         ),
         told=_told(identity),
         is_local=_is_loopback(url),
+        memory_gib=_memory_gib(info),
     )
 
 
@@ -195,6 +206,19 @@ def _description(info: Mapping[str, Any], redactor: Redactor) -> dict[str, Any]:
             kept["memory_usage_gib"] = _writable(memory)
     redacted: dict[str, Any] = redactor.data(kept)
     return redacted
+
+
+def _memory_gib(info: Mapping[str, Any]) -> dict[str, float]:
+    """What sglang's ``internal_states[0].memory_usage`` tells, which it calls GB and are GiB."""
+    states = info.get("internal_states")
+    state = states[0] if isinstance(states, list) and states else None
+    usage = state.get("memory_usage") if isinstance(state, dict) else None
+    found: dict[str, float] = {}
+    for name, told in (("weights", "weight"), ("kv_cache", "kvcache"), ("graphs", "graph")):
+        value = usage.get(told) if isinstance(usage, dict) else None
+        if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e6:
+            found[name] = float(value)
+    return found
 
 
 def _writable(value: Any, levels: int = _DEEPEST) -> Any:

@@ -15,6 +15,7 @@ from gamekit import __version__
 from gamekit.bench.capture import Capture, capture_state
 from gamekit.bench.context import Context, Progress
 from gamekit.bench.engine_facts import EngineFacts
+from gamekit.bench.launched import ServerStart, tick_facts
 from gamekit.bench.module import ERROR, Benchmark, Sample, Value
 from gamekit.bench.redact import Redactor
 from gamekit.bench.results import (
@@ -60,14 +61,16 @@ class _CaseInHand:
     samples: Generator[Sample, None, None]
     rows: list[dict[str, Any]] = field(default_factory=list)
     spooled: Subject | None = None
+    log_position: int = 0
 
 
 class Execution:
     """A run in the making. ``step`` takes one sample; ``finish`` makes the record, and writes it.
 
     A fault of the benchmark or of the engine ends the run as failed, and so does what it gave where
-    no run file can hold that. A ``UsageFault`` before the
-    first sample is raised instead: nothing was measured, and the user can mend it.
+    no run file can hold that. A ``UsageFault`` before the first sample is raised instead: nothing
+    was measured, and the user can mend it. ``start`` is how the engine was started, where this
+    process did so; one that failed to start gives a run that failed.
     """
 
     def __init__(
@@ -77,12 +80,14 @@ class Execution:
         engine: EngineFacts | None,
         cases: Sequence[Mapping[str, Value]],
         capture: Capture,
+        start: ServerStart | None = None,
     ) -> None:
         self.benchmark = benchmark
         self._setup = setup
         self._engine = engine
+        self._start = start
         self._cases = cases
-        self._environment, self._state = surroundings(engine, capture)
+        self._environment, self._state = surroundings(engine, capture, start)
         self._started = datetime.now(UTC)
         self._clock = time.monotonic()
         self._done: list[_CaseInHand] = []
@@ -103,6 +108,8 @@ class Execution:
             if self._spool is not None
             else new_run_id(benchmark.name, self._started)
         )
+        if start is not None and start.failure is not None:
+            self.fail(*start.failure)
 
     @property
     def failed(self) -> bool:
@@ -114,17 +121,25 @@ class Execution:
         if self.failed:
             return
         context = self._context(self._cases[number])
-        self._now = _CaseInHand(number, context, self._samples(context))
+        log = None if self._engine is None else self._engine.log
+        self._now = _CaseInHand(
+            number,
+            context,
+            self._samples(context),
+            log_position=0 if log is None else log.position(),
+        )
 
     def step(self) -> bool:
         """Take one sample of the case begun; False when the case, or the run, is over."""
         case = self._now
-        if case is None or self.failed:
+        if case is None or self.failed or self._engine_ended():
             return False
         try:
             self._take(case, next(case.samples))
             return True
         except StopIteration:
+            if self._engine is not None and self._engine.log is not None:
+                tick_facts(case.context, self._engine.log.ticks(case.log_position))
             self._done.append(case)
             self._now = None
         except UsageFault as error:
@@ -142,7 +157,11 @@ class Execution:
     def fail(self, outcome: str, reason: str) -> None:
         """End the run as failed or interrupted; what was sampled stays as raw samples."""
         if self._failure is None:
-            said = self._setup.redactor.text(reason)[:_LONGEST_REASON]
+            ended = None
+            if outcome == "failed" and self._start is not None:
+                ended = self._start.why_ended(crashing=True)
+            whole = reason if ended in (None, reason) else f"{reason}; {ended}"
+            said = self._setup.redactor.text(whole)[:_LONGEST_REASON]
             self._failure = (outcome, said if said.strip() else "it ended without saying why")
         if self._now is not None:
             self._done.append(self._now)
@@ -184,6 +203,8 @@ class Execution:
         sources = [self._setup.told, *told_by_series(series)]
         if self._engine is not None:
             sources.append(self._engine.told)
+        if self._start is not None:
+            sources += self._start.told
         # The host of an engine elsewhere is not this one.
         if self._setup.host is not None and (self._engine is None or self._engine.is_local):
             sources.append(Told("this machine", hints={"host": self._setup.host}))
@@ -195,6 +216,13 @@ class Execution:
             self._setup.root,
             self._setup.progress,
         )
+
+    def _engine_ended(self) -> bool:
+        """Whether the engine has ended: then what was sampled is all that there will be."""
+        ended = None if self._start is None else self._start.why_ended()
+        if ended is not None:
+            self.fail("failed", ended)
+        return ended is not None
 
     def _samples(self, context: Context) -> Generator[Sample, None, None]:
         # Begun by the first step, where whatever goes wrong in it is caught.
@@ -235,6 +263,11 @@ class Execution:
 
         It has where no replicate gave a headline metric, and where one gave what cannot be.
         """
+        flawed = any(row.get(ERROR) for case in self._done for row in case.rows)
+        ended = None if self._start is None else self._start.why_ended(crashing=flawed)
+        if ended is not None:
+            self.fail("failed", ended)
+            return
         for case in self._done:
             impossible = impossible_figure(self.benchmark, case.context, case.rows)
             if impossible is not None:
@@ -282,15 +315,21 @@ class Execution:
         engine = self._engine_record()
         if engine is not None:
             engine = engine.model_copy(update={"description": {}})
-        return self._record([], {}, engine)
+        return self._record([], {}, engine, bare=True)
 
     def _engine_record(self) -> Engine | None:
         return None if self._engine is None else self._engine.engine
 
     def _record(
-        self, cases: list[Case], state_after: dict[str, Any], engine: Engine | None
+        self,
+        cases: list[Case],
+        state_after: dict[str, Any],
+        engine: Engine | None,
+        *,
+        bare: bool = False,
     ) -> RunRecord:
         outcome, reason = self._failure or ("done", None)
+        start = self._start
         run = Run.model_validate(
             {
                 "id": self.run_id,
@@ -305,6 +344,8 @@ class Execution:
                 "outcome": outcome,
                 "reason": reason,
                 "engine": engine,
+                "launch": None if start is None else start.record(with_log=not bare),
+                "facts": {} if start is None or bare else dict(start.facts or {}),
                 "environment": self._environment,
                 "state_before": self._state,
                 "state_after": state_after,
@@ -377,16 +418,19 @@ class Execution:
 
 
 def surroundings(
-    engine: EngineFacts | None, capture: Capture
+    engine: EngineFacts | None, capture: Capture, start: ServerStart | None = None
 ) -> tuple[Environment, dict[str, Any]]:
     """The environment and state of what is measured.
 
     Of an engine elsewhere only what it told is known: this machine is then the client's, and is
-    kept with the state.
+    kept with the state. The variables are the engine's own where this process started it.
     """
+    told: dict[str, Any] = {} if start is None else {"start": start.id}
+    if start is not None and start.variables is not None:
+        told["variables"] = dict(start.variables)
     if engine is None:
-        return capture.environment, capture.state
-    told = {"engine": engine.engine.name, "engine_version": engine.engine.version}
+        return capture.environment.model_copy(update=told), capture.state
+    told |= {"engine": engine.engine.name, "engine_version": engine.engine.version}
     if engine.is_local:
         return capture.environment.model_copy(update=told), capture.state
     client = capture.environment.model_dump(exclude_defaults=True)

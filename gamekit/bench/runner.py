@@ -17,6 +17,14 @@ from gamekit.bench.context import Progress
 from gamekit.bench.discovery import discover
 from gamekit.bench.engine_facts import EngineFacts, ask_engine
 from gamekit.bench.execution import Execution, Setup
+from gamekit.bench.launch_plan import (
+    LaunchPlan,
+    check_unlaunched,
+    keys_of,
+    parse_launches,
+    plan_of,
+)
+from gamekit.bench.launched import ServerStart, launched
 from gamekit.bench.module import Benchmark, Needs, Value
 from gamekit.bench.redact import Redactor
 from gamekit.bench.series import Joined, told_series
@@ -72,6 +80,7 @@ def run_benchmarks(  # noqa: PLR0913 - one keyword an option of the command
     names: Sequence[str] = (),
     *,
     urls: Sequence[str] = (),
+    launches: Sequence[str] = (),
     subject: Sequence[str] = (),
     series: Sequence[str] = (),
     settings: Sequence[str] = (),
@@ -83,16 +92,19 @@ def run_benchmarks(  # noqa: PLR0913 - one keyword an option of the command
     """Run the benchmarks of these names (all, if none is named) and say what became of each.
 
     ``subject`` and ``settings`` are the ``key=value`` texts of ``--subject`` and ``--set``. Several
-    ``urls`` are measured in turn, sample by sample, each giving a run. ``begins`` is told each case
-    as it begins, ``progress`` every step in it. A benchmark that needs a
-    server runs against a stand-in engine where no url is given. Under ``append`` the runs of others
-    that were killed are recorded first, and each run gets its file; otherwise nothing is written.
+    ``urls`` are measured in turn, sample by sample, each giving a run. ``launches`` are commands
+    that start engines: those are measured likewise, once for each start and for each value of the
+    settings that fill the commands' placeholders, and are ended before the next ones start.
+    ``begins`` is told each case as it begins, ``progress`` every step in it. A benchmark that needs
+    a server runs against a stand-in engine where neither is given. Under ``append`` the runs of
+    others that were killed are recorded first, and each run gets its file; otherwise nothing is
+    written.
 
     What cannot run here is an outcome with its reason, and so is a broken benchmark file and a
-    failed or interrupted run. Raises ``UsageFault`` for options that do not fit,
-    ``BenchmarkFailed`` for a url that does not answer, ``MachineRefused`` where nothing can be
-    written, and what loading the knowledge base raises. A ``UsageFault`` that comes up behind
-    another outcome is an outcome as well.
+    failed or interrupted run, such as that of an engine that does not start. Raises ``UsageFault``
+    for options that do not fit, ``BenchmarkFailed`` for a url that does not answer,
+    ``MachineRefused`` where nothing can be written, and what loading the knowledge base raises. A
+    ``UsageFault`` that comes up behind another outcome is an outcome as well.
     """
     if append and root is None:
         raise UsageFault(
@@ -101,7 +113,13 @@ def run_benchmarks(  # noqa: PLR0913 - one keyword an option of the command
     found = discover(root)
     selected = found.select(tuple(names))
     redactor = Redactor.of_this_process()
-    chosen = parse_settings(settings, selected)
+    commands = parse_launches(launches, selected)
+    if not commands:
+        check_unlaunched(settings)
+    chosen = parse_settings(settings, selected, keys_of(commands))
+    plan = plan_of(commands, chosen, urls)
+    if plan is not None:
+        redactor = plan.hidden_by(redactor)
     sweeps = {one.name: cases_of(one, chosen) for one in selected}
     told = parse_subject(subject)
     outcomes: list[RunOutcome] = []
@@ -112,6 +130,11 @@ def run_benchmarks(  # noqa: PLR0913 - one keyword an option of the command
     metrics = list(dict.fromkeys(m.metric for one in selected for m in one.measures))
     series_told = told_series(base, series, metrics)
     needs_server = any(one.needs is Needs.SERVER for one in selected)
+    if plan is not None and not needs_server:
+        raise UsageFault(
+            f"{', '.join(one.name for one in selected)} needs no server: nothing is to be launched",
+            mend="leave --launch out, or name a benchmark that needs one",
+        )
     setup = Setup(
         warnings=("--url was not used: no server is needed",) if urls and not needs_server else (),
         root=root,
@@ -127,24 +150,77 @@ def run_benchmarks(  # noqa: PLR0913 - one keyword an option of the command
     engines = [ask_engine(url, _api(sweeps), redactor) for url in urls] if needs_server else []
     if not names:
         outcomes += [RunOutcome(Path(one.file or "").stem, fault=one) for one in found.problems]
+    work = _Work(setup, sweeps, begins, outcomes)
+    at_servers = [one for one in selected if one.needs is Needs.SERVER]
     with _signals():
-        for benchmark in selected:
-            around = capture(redactor)
+        apart = selected if plan is None else [one for one in selected if one not in at_servers]
+        if work.measure(apart, [_Server(one) for one in engines]) and plan is not None:
+            _measure_launched(work, at_servers, engines, plan, _api(sweeps))
+    return outcomes
+
+
+@dataclass(frozen=True)
+class _Server:
+    """What is measured: an engine, one that this process started, or one that did not start."""
+
+    engine: EngineFacts | None
+    start: ServerStart | None = None
+
+
+@dataclass
+class _Work:
+    """The benchmarks of one call, with what came of them so far."""
+
+    setup: Setup
+    sweeps: Mapping[str, Sequence[Mapping[str, Value]]]
+    begins: Progress
+    outcomes: list[RunOutcome]
+
+    def measure(self, benchmarks: Sequence[Benchmark], servers: Sequence[_Server]) -> bool:
+        """Run each of ``benchmarks`` at ``servers``; False when the user ended it."""
+        for benchmark in benchmarks:
+            around = capture(self.setup.redactor)
             reason = why_not_here(benchmark, around)
             if reason is not None:
-                outcomes.append(RunOutcome(benchmark.name, skipped=reason))
+                self.outcomes.append(RunOutcome(benchmark.name, skipped=reason))
                 continue
             try:
-                cases = sweeps[benchmark.name]
-                outcomes += _run(setup, benchmark, cases, engines, around, begins)
+                cases = self.sweeps[benchmark.name]
+                self.outcomes += _run(self.setup, benchmark, cases, servers, around, self.begins)
             except UsageFault as error:
-                if not outcomes:
+                if not self.outcomes:
                     raise
                 # What ran before it is told all the same.
-                outcomes.append(RunOutcome(benchmark.name, fault=error))
-            if outcomes[-1].interrupted:
-                break
-    return outcomes
+                self.outcomes.append(RunOutcome(benchmark.name, fault=error))
+            if self.outcomes[-1].interrupted:
+                return False
+        return True
+
+
+def _measure_launched(
+    work: _Work,
+    benchmarks: Sequence[Benchmark],
+    engines: Sequence[EngineFacts],
+    plan: LaunchPlan,
+    api: Api | None,
+) -> None:
+    """All benchmarks at each start of the plan's engines, beside ``engines``, which run anyway."""
+    for number in range(plan.starts):
+        # There and back again, so that no value is always the one measured on the warmer machine.
+        for values in plan.values if number % 2 == 0 else reversed(plan.values):
+            with launched(
+                plan,
+                values,
+                work.setup.redactor,
+                api,
+                begins=work.begins,
+                progress=work.setup.progress,
+                interrupted=_how_interrupted,
+            ) as starts:
+                servers = [_Server(one) for one in engines]
+                servers += [_Server(one.engine, one) for one in starts]
+                if not work.measure(benchmarks, servers):
+                    return
 
 
 def _recovered(root: Path) -> list[RunOutcome]:
@@ -166,26 +242,26 @@ def _run(
     setup: Setup,
     benchmark: Benchmark,
     cases: Sequence[Mapping[str, Value]],
-    engines: Sequence[EngineFacts],
+    servers: Sequence[_Server],
     around: Capture,
     begins: Progress,
 ) -> list[RunOutcome]:
-    measured: list[EngineFacts | None] = [None]
+    measured = [_Server(None)]
     with ExitStack() as stack:
         if benchmark.needs is Needs.SERVER:
-            measured = list(engines)
+            measured = list(servers)
             if not measured:
                 stand_in = stack.enter_context(StandInEngine(STAND_IN))
-                measured = [ask_engine(stand_in.url, None, setup.redactor)]
+                measured = [_Server(ask_engine(stand_in.url, None, setup.redactor))]
         executions: list[Execution] = []
         try:
-            for engine in measured:
-                executions.append(Execution(setup, benchmark, engine, cases, around))  # noqa: PERF401 - closed below if the next one fails
+            for one in measured:
+                execution = Execution(setup, benchmark, one.engine, cases, around, one.start)
+                executions.append(execution)  # closed below if the next one fails
             _step_through(executions, cases, begins)
         except KeyboardInterrupt as error:
-            how = "SIGTERM" if isinstance(error, Terminated) else "Ctrl-C"
             for execution in executions:
-                execution.fail("interrupted", f"interrupted by {how}")
+                execution.fail("interrupted", f"interrupted by {_how_interrupted(error)}")
         except BaseException:
             for execution in executions:
                 execution.discard()
@@ -194,10 +270,16 @@ def _run(
         return _recorded(setup, executions)
 
 
+def _how_interrupted(error: KeyboardInterrupt) -> str:
+    return "SIGTERM" if isinstance(error, Terminated) else "Ctrl-C"
+
+
 def _step_through(
     executions: Sequence[Execution], cases: Sequence[Mapping[str, Value]], begins: Progress
 ) -> None:
     """All cases of all executions; within a case A and B take turns, and who is first changes."""
+    if all(execution.failed for execution in executions):
+        return
     swept = [name for name in cases[0] if len({case[name] for case in cases}) > 1]
     for number, case in enumerate(cases):
         values = ", ".join(f"{name}={case[name]}" for name in swept)

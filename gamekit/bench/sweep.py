@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from difflib import get_close_matches
 from itertools import product
 
@@ -10,13 +10,15 @@ from gamekit.bench.module import Benchmark, Value
 from gamekit.errors import UsageFault
 
 
-def parse_settings(pairs: Sequence[str], benchmarks: Sequence[Benchmark]) -> dict[str, list[str]]:
+def parse_settings(
+    pairs: Sequence[str], benchmarks: Sequence[Benchmark], also: Collection[str] = ()
+) -> dict[str, list[str]]:
     """The settings given, each with its values in the order given.
 
-    Raises ``UsageFault`` for what is no pair, for a key given twice, and for a key that none of the
-    selected benchmarks has.
+    ``also`` are keys that are settings of no benchmark. Raises ``UsageFault`` for what is no pair,
+    for a key given twice, and for a key that neither they nor the selected benchmarks have.
     """
-    known = {one.name for benchmark in benchmarks for one in benchmark.parameters}
+    known = {one.name for benchmark in benchmarks for one in benchmark.parameters} | set(also)
     settings: dict[str, list[str]] = {}
     for pair in pairs:
         key, sign, text = pair.partition("=")

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from gamekit.bench.series import Joined
     from gamekit.knowledge import Knowledge
 
+# Of an engine's log, with a run that failed.
+_LAST_LINES = 12
+
 
 @click.command("bench", short_help="Run benchmarks; say and record what they measured.")
 @click.argument("names", nargs=-1, metavar="[NAME]...")
@@ -29,6 +32,15 @@ if TYPE_CHECKING:
     multiple=True,
     metavar="URL",
     help="The server to measure; two are measured in turn. Without one, a stand-in engine.",
+)
+@click.option(
+    "--launch",
+    "launches",
+    multiple=True,
+    metavar="COMMAND",
+    help="The command of an engine to start, measure and end, such as 'sglang serve --model-path M"
+    " --port {port}'; {port} is a free port, {key} the values of --set key=VALUE,VALUE. Two are"
+    " started side by side and measured in turn. --set starts=N starts each N times.",
 )
 @click.option(
     "--subject",
@@ -53,6 +65,7 @@ def command(
     names: tuple[str, ...],
     as_list: bool,
     urls: tuple[str, ...],
+    launches: tuple[str, ...],
     subject: tuple[str, ...],
     series: tuple[str, ...],
     settings: tuple[str, ...],
@@ -80,6 +93,7 @@ def command(
             root,
             names,
             urls=urls,
+            launches=launches,
             subject=subject,
             series=series,
             settings=settings,
@@ -186,6 +200,10 @@ def _tell_outcome(outcome: RunOutcome) -> None:
     say(f"{outcome.benchmark}: {run.outcome}{again}, run {run.id}", "strong")
     if run.reason:
         paragraph(run.reason, "  ")
+        if run.launch is not None and run.launch.log:
+            say("  the engine's log ends with")
+            for line in run.launch.log[-_LAST_LINES:]:
+                say(f"    {line}", "dim")
     for warning in dict.fromkeys(text for case in run.cases for text in case.warnings):
         paragraph(f"warning: {warning}", "  ")
     if outcome.file is not None:
@@ -218,9 +236,12 @@ def _judge(outcomes: Sequence[RunOutcome]) -> None:
     for outcome in own:
         if outcome.fault is not None:
             raise outcome.fault
-    failed = [one.benchmark for one in own if one.record is not None and not one.measured]
+    failed = [one.record.run for one in own if one.record is not None and not one.measured]
     if failed:
-        raise BenchmarkFailed(f"{', '.join(failed)} failed", mend="the reason is told with the run")
+        names = ", ".join(dict.fromkeys(run.benchmark for run in failed))
+        raise BenchmarkFailed(
+            f"{names} failed: {failed[0].reason}", mend="what came of each run is told with it"
+        )
     if not any(outcome.measured for outcome in own):
         reasons = "; ".join(f"{one.benchmark}: {one.skipped}" for one in own if one.skipped)
         raise BenchmarkFailed(

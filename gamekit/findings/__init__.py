@@ -24,7 +24,7 @@ from gamekit.findings.planned import (
     Outcome,
     Question,
 )
-from gamekit.findings.run import Case, Engine, Run
+from gamekit.findings.run import Case, Engine, Launch, Run
 from gamekit.findings.subject import Environment, Subject
 
 __all__ = [
@@ -46,6 +46,7 @@ __all__ = [
     "Gate",
     "Host",
     "Investigation",
+    "Launch",
     "Measurement",
     "Model",
     "OtherModel",

@@ -47,6 +47,19 @@ class Engine(Strict):
     )
 
 
+class Launch(Strict):
+    """How gamekit started the engine that it measured, and what is kept of the engine's log."""
+
+    command: Text = Field(description="Without what must not be recorded.")
+    parameters: dict[Line, Scalar] = Field(
+        default_factory=dict, description="What the placeholders of the command stood for."
+    )
+    log: list[Line] = Field(
+        default_factory=list,
+        description="First and last lines, those of graph captures and of errors.",
+    )
+
+
 class Case(Strict):
     """One configuration that a run measured (a sweep has several), with its raw samples."""
 
@@ -80,6 +93,13 @@ class Run(Strict):
     outcome: Literal["done", "failed", "interrupted"]
     reason: Text | None = Field(default=None, description="Why a run failed or was interrupted.")
     engine: Engine | None = Field(default=None, description="Absent for what needs no engine.")
+    launch: Launch | None = Field(
+        default=None, description="Absent for an engine that ran already."
+    )
+    facts: dict[Line, JsonValue] = Field(
+        default_factory=dict,
+        description="What was seen of the engine's start: start_up_s (s), memory_gib, graphs.",
+    )
     environment: Environment
     state_before: dict[str, JsonValue] = Field(default_factory=dict)
     state_after: dict[str, JsonValue] = Field(default_factory=dict)

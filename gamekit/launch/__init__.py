@@ -1,0 +1,1 @@
+"""Engines that gamekit starts itself: their command, their life, and what their log says."""

@@ -1,0 +1,217 @@
+"""Reads the command of an engine as a shell would split it, and fills its placeholders."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import socket
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from gamekit.errors import UsageFault
+
+PORT = "port"
+LOOPBACK = "127.0.0.1"
+# A name in braces: JSON among the arguments has quotes or spaces behind its brace.
+_PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_VARIABLE = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
+_OF_A_SHELL = frozenset({"|", "||", "&", "&&", ";", ">", ">>", "<", "2>", "2>&1", "&>"})
+_EVERYWHERE = frozenset({"", "0.0.0.0", "::", "localhost", LOOPBACK})  # noqa: S104 - read, not bound
+
+
+@dataclass(frozen=True)
+class Use:
+    """Where a placeholder stands: the flag or variable it belongs to, and the whole value there."""
+
+    key: str
+    name: str
+    value: str
+
+
+@dataclass(frozen=True)
+class ReadyCommand:
+    """A command that can be started: its words, its own variables, and where it will listen."""
+
+    words: tuple[str, ...]
+    variables: Mapping[str, str]
+    port: int
+    host: str
+    uses: tuple[Use, ...]
+
+    @property
+    def url(self) -> str:
+        """The address at which the engine will answer."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"http://{host}:{self.port}"
+
+    @property
+    def text(self) -> str:
+        """The command as one types it."""
+        variables = [f"{name}={shlex.quote(value)}" for name, value in self.variables.items()]
+        return " ".join([*variables, shlex.join(self.words)])
+
+    def option(self, flag: str) -> str | None:
+        """The value of ``--flag VALUE`` or ``--flag=VALUE``; of several the last."""
+        return _option(self.words, flag)
+
+
+@dataclass(frozen=True)
+class LaunchCommand:
+    """``--launch`` as it was given; ``variables`` are the ``NAME=value`` words before the program.
+
+    ``fixed_port`` is the one that the command names itself.
+    """
+
+    text: str
+    variables: Mapping[str, str]
+    words: tuple[str, ...]
+    fixed_port: int | None
+
+    @property
+    def placeholders(self) -> frozenset[str]:
+        """The names in braces, without ``{port}``."""
+        texts = [*self.variables.values(), *self.words]
+        return frozenset(key for text in texts for key in _PLACEHOLDER.findall(text)) - {PORT}
+
+    def filled(self, values: Mapping[str, str], port: int) -> ReadyCommand:
+        """The command with ``values`` and ``port`` in place of its placeholders.
+
+        ``values`` has all of ``placeholders``. A command that names no port is given one.
+        """
+        every = {**values, PORT: str(port)}
+
+        def fill(text: str) -> str:
+            return _PLACEHOLDER.sub(lambda found: every[found[1]], text)
+
+        words = [fill(word) for word in self.words]
+        named = self.fixed_port is not None or any(f"{{{PORT}}}" in word for word in self.words)
+        if not named and not any(f"{{{PORT}}}" in one for one in self.variables.values()):
+            words += ["--port", str(port)]
+        host = _option(words, "--host")
+        return ReadyCommand(
+            words=tuple(words),
+            variables={name: fill(value) for name, value in self.variables.items()},
+            port=port,
+            host=LOOPBACK if host is None or host in _EVERYWHERE else host,
+            uses=tuple(_uses(self, fill)),
+        )
+
+
+def parse_command(text: str) -> LaunchCommand:
+    """Split ``text`` into variables and words; no shell is run.
+
+    Raises ``UsageFault`` for what cannot be split, for one without a program, and for one that
+    needs a shell.
+    """
+    shown = f"--launch '{text}'"
+    try:
+        split = shlex.split(text)
+    except ValueError as error:
+        raise UsageFault(
+            f"{shown}: {str(error).lower()}", mend="quote it as a shell does"
+        ) from None
+    variables: dict[str, str] = {}
+    while split and (found := _VARIABLE.fullmatch(split[0])):
+        variables[found[1]] = found[2]
+        del split[0]
+    if not split:
+        raise UsageFault(f"{shown} names no program", mend="write [NAME=value] PROGRAM [ARGUMENT]")
+    of_a_shell = next((word for word in split if word in _OF_A_SHELL), None)
+    if of_a_shell is not None:
+        raise UsageFault(
+            f"{shown}: no shell is run, and {of_a_shell} would be an argument",
+            mend="leave it out, or write bash -c '... --port {port}'",
+        )
+    port = _option(split, "--port")
+    fixed = None
+    if port is not None and f"{{{PORT}}}" not in port:
+        if not port.isascii() or not port.isdigit() or not 0 < int(port) < 65536:
+            raise UsageFault(
+                f"{shown}: {port} is no port to wait at", mend="name one, or write --port {port}"
+            )
+        fixed = int(port)
+    return LaunchCommand(text, variables, tuple(split), fixed)
+
+
+def check_ports(commands: Sequence[LaunchCommand]) -> None:
+    """Raise ``UsageFault`` where two commands name one port, or one answers already."""
+    seen: set[int] = set()
+    for command in commands:
+        port = command.fixed_port
+        if port is None:
+            continue
+        if port in seen:
+            raise UsageFault(
+                f"two of the commands to launch use port {port}",
+                mend="write --port {port} in both, and each gets a free one",
+            )
+        seen.add(port)
+        if answers(LOOPBACK, port):
+            raise UsageFault(
+                f"something listens on port {port} already: it would be measured instead",
+                mend="end it, or write --port {port} for a free one",
+            )
+
+
+def choose_ports(commands: Sequence[LaunchCommand]) -> list[int]:
+    """A port a command: the one that it names, else a free one; no two are the same."""
+    fixed = {command.fixed_port for command in commands}
+    ports: list[int] = []
+    with ExitStack() as held:
+        # All are held at once, so that the system hands out no port twice.
+        for command in commands:
+            if command.fixed_port is not None:
+                ports.append(command.fixed_port)
+                continue
+            port = None
+            while port is None or port in fixed:
+                free = held.enter_context(socket.socket())
+                free.bind((LOOPBACK, 0))
+                port = int(free.getsockname()[1])
+            ports.append(port)
+    return ports
+
+
+def answers(host: str, port: int) -> bool:
+    """Whether somebody accepts connections there."""
+    try:
+        socket.create_connection((host, port), timeout=1.0).close()
+    except OSError:
+        return False
+    return True
+
+
+def _option(words: Iterable[str], flag: str) -> str | None:
+    value = None
+    before = ""
+    for word in words:
+        if before == flag:
+            value = word
+        elif word.startswith(f"{flag}="):
+            value = word.removeprefix(f"{flag}=")
+        before = word
+    return value
+
+
+def _uses(command: LaunchCommand, fill: Callable[[str], str]) -> Iterator[Use]:
+    """Each placeholder with where it stands; what no flag names is called by its place."""
+    for name, text in command.variables.items():
+        for key in _keys(text):
+            yield Use(key, name, fill(text))
+    flag = ""
+    for number, word in enumerate(command.words):
+        name, sign, text = word.partition("=")
+        if not word.startswith("-"):
+            sign, text = "", word
+        elif sign:
+            flag = name
+        else:
+            flag, text = word, word
+        for key in _keys(text):
+            yield Use(key, flag or f"word {number}", fill(text))
+        # "-c 'one two' --flag": what follows the value of a flag still goes by that flag's name.
+
+
+def _keys(text: str) -> set[str]:
+    return set(_PLACEHOLDER.findall(text)) - {PORT}
