@@ -1,10 +1,33 @@
-"""How the environments of two measurements differ, field by field."""
+"""How the environments of two measurements differ, what matters most first."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from gamekit.findings import Environment, Run
+
+# What is known to move figures, the strongest first; a field is of the first group whose pattern it
+# matches. What no pattern names comes after the groups and before boot and start, which move
+# figures only by something that was not recorded.
+_GROUPS = (
+    ("the GPUs", r"gpus"),
+    ("the driver", r"driver"),
+    ("NCCL", r"packages\.nvidia-nccl.*|packages\.nccl|nccl.*|variables\.NCCL_.*"),
+    ("CUDA", r"cuda.*|packages\.nvidia-cuda.*|variables\.CUDA_.*"),
+    ("the engine", r"engine|engine_version|packages\.(sglang|vllm)|variables\.SGLANG_.*"),
+    ("the kernels", r"packages\.(sgl-kernel|sglang-kernel|flashinfer.*|torch|triton)"),
+    ("clocks and throttling", r"state\.(.*clock.*|.*throttle.*)"),
+    ("the host's load", r"state\.load_average"),
+    ("the processor", r"cpu|cpu_count|container|kernel"),
+)
+_IDENTIFIES = ("boot", "start")
+_LAST = len(_GROUPS)
+# Clocks follow the load from second to second; less than this is no other state.
+_CLOCK_SHARE = 0.05
+_BUSY_LOAD = 2.0
 
 
 @dataclass(frozen=True)
@@ -15,12 +38,31 @@ class Difference:
     before: str
     after: str
 
+    @property
+    def rank(self) -> int:
+        """How much the field is known to matter: 0 the most."""
+        if self.field in _IDENTIFIES:
+            return _LAST + 1 + _IDENTIFIES.index(self.field)
+        for place, (_, pattern) in enumerate(_GROUPS):
+            if re.fullmatch(pattern, self.field):
+                return place
+        return _LAST
+
+    @property
+    def group(self) -> str | None:
+        """What the field belongs to that is known to move figures, such as ``the driver``."""
+        return _GROUPS[self.rank][0] if self.rank < _LAST else None
+
+    def in_words(self) -> str:
+        """The field with both values."""
+        return f"{self.field} {self.before} → {self.after}"
+
 
 @dataclass(frozen=True)
 class Comparison:
     """Which known fields differ, which agree, and which only one of the two knows.
 
-    What neither knows is in none of the three.
+    ``differ`` begins with what is known to matter most. What neither knows is in none of the four.
     """
 
     differ: tuple[Difference, ...]
@@ -28,9 +70,21 @@ class Comparison:
     unknown_before: tuple[str, ...]
     unknown_after: tuple[str, ...]
 
+    @property
+    def explains(self) -> tuple[Difference, ...]:
+        """The differences that are known to move figures."""
+        return tuple(item for item in self.differ if item.group is not None)
+
     def in_words(self) -> str:
-        """One sentence part for a reader, such as ``driver 570 → 575; unknown before: boot``."""
-        parts = [f"{item.field} {item.before} → {item.after}" for item in self.differ]
+        """One sentence part for a reader, such as ``driver 570 → 575; unknown before: boot``.
+
+        Where another boot or start is all that was recorded, that is said, since a reader would
+        take them for the cause.
+        """
+        parts = [item.in_words() for item in self.differ]
+        if self.differ and all(item.field in _IDENTIFIES for item in self.differ):
+            which = " and the ".join(item.field for item in self.differ)
+            parts = [f"nothing recorded differs but the {which} ({', '.join(parts)})"]
         if not self.differ:
             parts.append(
                 "nothing that both recorded differs"
@@ -44,12 +98,24 @@ class Comparison:
         return "; ".join(parts)
 
 
-def compare(before: Environment, after: Environment) -> Comparison:
-    """Compare two environments; packages and variables one by one, as ``packages.torch``."""
+def compare(
+    before: Environment,
+    after: Environment,
+    state_before: Run | None = None,
+    state_after: Run | None = None,
+) -> Comparison:
+    """Compare two environments; packages and variables one by one, as ``packages.torch``.
+
+    With the runs of both, what their host states say of clocks, throttling and load is compared
+    as well, as ``state.NAME``; only what differs of it is told.
+    """
     old, new = _flat(before), _flat(after)
     both = [field for field in old if field in new]
+    differ = [Difference(f, old[f], new[f]) for f in both if old[f] != new[f]]
+    if state_before is not None and state_after is not None:
+        differ += _states_differ(state_before, state_after)
     return Comparison(
-        differ=tuple(Difference(f, old[f], new[f]) for f in both if old[f] != new[f]),
+        differ=tuple(sorted(differ, key=lambda item: item.rank)),
         same=tuple(field for field in both if old[field] == new[field]),
         unknown_before=tuple(field for field in new if field not in old),
         unknown_after=tuple(field for field in old if field not in new),
@@ -75,3 +141,45 @@ def _flat(environment: Environment) -> dict[str, str]:
         else:
             flat[field] = str(value)
     return flat
+
+
+def _states_differ(before: Run, after: Run) -> Iterator[Difference]:
+    """What differs of the states that the runs ended in: there a GPU has just been at work."""
+    old, new = _gpus(before.state_after), _gpus(after.state_after)
+    for name in sorted({key for gpu in (*old, *new) for key in gpu}):
+        values: list[list[Any]] = [
+            [gpu[name] for gpu in gpus if gpu.get(name) is not None] for gpus in (old, new)
+        ]
+        if not all(values):
+            continue
+        if "clock" in name and all(map(_is_number, (*values[0], *values[1]))):
+            # The slowest GPU is what the others wait for.
+            slowest = [min(those) for those in values]
+            if abs(slowest[1] - slowest[0]) > _CLOCK_SHARE * max(map(abs, slowest)):
+                yield Difference(f"state.{name}", f"{slowest[0]:g}", f"{slowest[1]:g}")
+        elif "throttle" in name:
+            shown = [", ".join(sorted({str(value) for value in those})) for those in values]
+            if shown[0] != shown[1]:
+                yield Difference(f"state.{name}", *shown)
+    # Before the run: what it found, and not what it made.
+    one, other = _load(before.state_before), _load(after.state_before)
+    if one is not None and other is not None:
+        low, high = min(one, other), max(one, other)
+        if high - low > _BUSY_LOAD and high > _BUSY_LOAD * low:
+            yield Difference("state.load_average", f"{one:g}", f"{other:g}")
+
+
+def _gpus(state: Mapping[str, Any]) -> list[dict[str, Any]]:
+    gpus = state.get("gpus")
+    return [gpu for gpu in gpus if isinstance(gpu, dict)] if isinstance(gpus, list) else []
+
+
+def _load(state: Mapping[str, Any]) -> float | None:
+    averages = state.get("load_average")
+    if isinstance(averages, list) and averages and _is_number(averages[0]):
+        return float(averages[0])
+    return None
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

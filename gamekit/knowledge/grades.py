@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
 from gamekit.findings import Measurement, Publication, Run, RunSource, Subject
 from gamekit.knowledge.environments import environment_of
+from gamekit.knowledge.steadiness import instabilities_of, speculates
+from gamekit.stability import Instability
 from gamekit.statistics import relative_half_width
 from gamekit.store.load import Record
 
@@ -34,8 +36,9 @@ class Grades:
     """Grades by the rule: adequate are samples that give an interval, of a known engine.
 
     That is n >= 5 within one server start, a half-width of at most 10 % of the figure, the engine
-    identified where there is one, the accept length known where speculation is on, and no flaw
-    that the benchmark saw itself.
+    identified where there is one, the accept length known where speculation is on, no flaw that
+    the benchmark saw itself, and samples of one state: no drift, no second mode, no outlier that
+    moves the figure by 5 % or more.
     """
 
     def __init__(self, records: Mapping[str, Record], runs: Mapping[str, Run]) -> None:
@@ -49,10 +52,10 @@ class Grades:
         if not isinstance(finding, Measurement):
             return None
         if record.id not in self._grades:
-            self._grades[record.id] = self._graded(finding)
+            self._grades[record.id] = self._graded(record, finding)
         return self._grades[record.id]
 
-    def _graded(self, finding: Measurement) -> Grade:
+    def _graded(self, record: Record, finding: Measurement) -> Grade:
         if isinstance(finding.source, Publication):
             return Grade("published", ("of a subject of others",))
         if not isinstance(finding.source, RunSource):
@@ -63,8 +66,28 @@ class Grades:
             return Grade("simulated", ("measured on the stand-in engine", *failure))
         if failure:
             return Grade("failed", failure)
-        why = (*_too_few(finding), *self._unidentified(finding, run), *finding.flaws)
+        why = (
+            *_too_few(finding),
+            *self._unidentified(finding, run),
+            *finding.flaws,
+            *self._unstable(record, finding),
+        )
         return Grade("inadequate", why) if why else Grade("adequate")
+
+    def instabilities(self, record: Record) -> list[Instability]:
+        """What the samples of a measurement show of other states, whatever its size."""
+        finding = record.finding
+        if not isinstance(finding, Measurement):
+            return []
+        lengths = None
+        if isinstance(finding.source, RunSource):
+            lengths = self._accept_lengths(finding, finding.source.run)
+        return instabilities_of(finding, lengths)
+
+    def _unstable(self, record: Record, finding: Measurement) -> Iterator[str]:
+        for one in self.instabilities(record):
+            if one.matters:
+                yield f"unstable: {one.in_words(finding.value.unit)}"
 
     def _unidentified(self, finding: Measurement, run: Run) -> Iterator[str]:
         if run.engine is None:
@@ -77,18 +100,25 @@ class Grades:
                 yield "the engine is not identified"
             elif environment.engine_version is None:
                 yield "the version of the engine is unknown"
-        if _speculates(finding.subject) and not self._accept_length_known(finding, run):
+        if speculates(finding.subject) and not self._accept_length_known(finding, run):
             yield "speculation is on and the accept length is unknown"
 
     def _accept_length_known(self, finding: Measurement, run: Run) -> bool:
         if finding.subject.imposed_accept_length is not None:
             return True
-        return finding.subject in self._with_accept_length.get(run.id, ())
+        return any(one == finding.subject for one, _ in self._with_accept_length.get(run.id, ()))
+
+    def _accept_lengths(self, finding: Measurement, run: str) -> Sequence[float] | None:
+        """The accept lengths of the same requests, as far as anybody can tell."""
+        for subject, samples in self._with_accept_length.get(run, ()):
+            if subject == finding.subject:
+                return samples
+        return None
 
     @cached_property
-    def _with_accept_length(self) -> dict[str, list[Subject]]:
-        """By run, the subjects whose accept length it measured."""
-        subjects: dict[str, list[Subject]] = defaultdict(list)
+    def _with_accept_length(self) -> dict[str, list[tuple[Subject, Sequence[float] | None]]]:
+        """By run, the subjects whose accept length it measured, with its samples."""
+        subjects: dict[str, list[tuple[Subject, Sequence[float] | None]]] = defaultdict(list)
         for record in self._records.values():
             finding = record.finding
             if (
@@ -97,7 +127,7 @@ class Grades:
                 and finding.metric == "accept_length"
                 and finding.value.is_known
             ):
-                subjects[finding.source.run].append(finding.subject)
+                subjects[finding.source.run].append((finding.subject, finding.value.samples))
         return subjects
 
 
@@ -124,10 +154,3 @@ def _too_few(finding: Measurement) -> Iterator[str]:
     half = relative_half_width(value.stated())
     if half > WIDEST_HALF:
         yield f"the interval is ±{half:.0%} wide, more than ±{WIDEST_HALF:.0%}"
-
-
-def _speculates(subject: Subject) -> bool:
-    # Steps or a drafter say so as well where nobody named the algorithm.
-    if subject.speculation is not None:
-        return subject.speculation != "none"
-    return bool(subject.steps) or subject.drafter not in (None, "none")

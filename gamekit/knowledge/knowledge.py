@@ -13,6 +13,7 @@ from gamekit.formula import Impossible, Result, UnknownResult, Verdict, parse
 from gamekit.knowledge.check import problems
 from gamekit.knowledge.dependents import Dependent, Dependents
 from gamekit.knowledge.effects import Effects
+from gamekit.knowledge.environments import Comparison
 from gamekit.knowledge.figures import NOTHING_INSTEAD, Figure, Figures, Instead
 from gamekit.knowledge.formulas import Formulas
 from gamekit.knowledge.grades import Grade, Grades
@@ -21,6 +22,7 @@ from gamekit.knowledge.query import Search, subject_of
 from gamekit.knowledge.references import WITH_FIGURE, Path
 from gamekit.knowledge.series import SeriesView, SeriesViews
 from gamekit.knowledge.standing import Standing, Standings
+from gamekit.stability import Instability
 from gamekit.store.load import Base, Record
 from gamekit.store.root import Config
 
@@ -84,6 +86,11 @@ class Knowledge:
         """What findings are sorted by from oldest to newest."""
         return self._order.key(self.record(name).id)
 
+    def moment(self, name: str) -> tuple[object, int]:
+        """When a finding came to be: equal for those of one message or run, told at once."""
+        moment, depth, *_ = self.order_key(name)
+        return moment, depth
+
     def oldest_first(self, records: Iterable[Record]) -> list[Record]:
         """``records`` in the order of the investigation, the newest last."""
         return self._order.sorted(records)
@@ -126,6 +133,14 @@ class Knowledge:
     def environment(self, name: str) -> Environment:
         """The environment of a measurement: that of its run, or the one stated with it."""
         return self._series.environment(self.record(name))
+
+    def environments_differ(self, before: str, after: str) -> Comparison:
+        """How the environments of two measurements differ, what matters most first."""
+        return self._series.environments_differ(self.record(before), self.record(after))
+
+    def instabilities(self, name: str) -> list[Instability]:
+        """What the samples of a measurement show of other states, whatever its size."""
+        return self._grades.instabilities(self.record(name))
 
     def figure(self, name: str, instead: Instead = NOTHING_INSTEAD) -> Figure:
         """The figure of a measurement, series or claim.

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from gamekit.findings import Environment, Measurement, Run, RunSource, Series
 from gamekit.knowledge.effects import Effects
-from gamekit.knowledge.environments import compare, environment_of
+from gamekit.knowledge.environments import Comparison, compare, environment_of
 from gamekit.knowledge.grades import Grade, Grades
 from gamekit.knowledge.order import Key, Order
 from gamekit.knowledge.shifts import Shift, disagree, relative_change
@@ -136,7 +136,7 @@ class SeriesViews:
             after=after,
             change=relative_change(old, new),
             better=(new.stated().mid > old.stated().mid) == (finding.better == "higher"),
-            environments=compare(self.environment(before), self.environment(after)),
+            environments=self.environments_differ(before, after),
         )
 
     def _settled(self, after: Sequence[Record], series: str) -> bool:
@@ -163,6 +163,16 @@ class SeriesViews:
             environment_of(self._runs[source.run])
             if isinstance(source, RunSource)
             else record.environment
+        )
+
+    def environments_differ(self, before: Record, after: Record) -> Comparison:
+        """How the environments of two measurements differ, host states included for two runs."""
+        one, other = before.finding.source, after.finding.source
+        return compare(
+            self.environment(before),
+            self.environment(after),
+            self._runs[one.run] if isinstance(one, RunSource) else None,
+            self._runs[other.run] if isinstance(other, RunSource) else None,
         )
 
     def contradicted_by_later_boots(self, record: Record) -> bool:

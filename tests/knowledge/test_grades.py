@@ -44,7 +44,7 @@ def test_too_few_samples_are_inadequate_and_counted() -> None:
 
 def test_a_wide_interval_is_inadequate() -> None:
     """Five samples whose interval is wider than 10 % to either side say so."""
-    found = grade(measurement("m", [50.0, 60.0, 80.0, 100.0, 110.0]))
+    found = grade(measurement("m", [80.0, 50.0, 110.0, 60.0, 100.0]))
     assert found is not None
     assert found.name == "inadequate"
     assert found.why == ("the interval is ±40% wide, more than ±10%",)
@@ -145,3 +145,63 @@ def test_a_run_that_tells_of_no_engine_measured_no_target() -> None:
     served = grade(steady("m", 80, None, subject={"target": "K"}), engine=None)
     assert served == Grade("inadequate", ("the engine is not identified",))
     assert grade(steady("m", 80, None), engine=None) == Grade("adequate")
+
+
+def test_samples_of_two_states_are_inadequate_with_their_figures() -> None:
+    """A rate that falls from one level to another within a run is the mean of no state."""
+    modes = "80.05 (n = 4) and 90.05 tok/s (n = 4)"
+    found = grade(measurement("m", [80.0, 80.2, 79.9, 80.1, 90.0, 90.1, 90.2, 89.9]))
+    assert found == Grade(
+        "inadequate",
+        (f"unstable: has two modes, {modes}, and changes over at sample 5",),
+    )
+
+
+def test_a_small_drift_is_no_reason_against_a_figure() -> None:
+    """A trend of half a percent, however certain, leaves the figure adequate."""
+    assert grade(measurement("m", [79.8, 79.9, 80.0, 80.1, 80.2])) == Grade("adequate")
+
+
+SPECULATION = {"speculation": "EAGLE3", "steps": 3, "acceptance": "natural"}
+EASY_AND_HARD = [2.0, 2.01, 1.99, 2.0, 2.3, 2.31, 2.29, 2.3]
+
+
+def test_a_rate_that_follows_the_accept_length_is_steady() -> None:
+    """Prompts of two kinds give two rates under speculation: at equal accept length there is one.
+
+    Without the accept lengths of the same requests nothing can be said, and nothing is.
+    """
+    rates = [40 * length for length in EASY_AND_HARD]
+    lengths = measurement(
+        "lengths",
+        {"samples": EASY_AND_HARD, "unit": "tok/cycle"},
+        metric="accept_length",
+        subject=SPECULATION,
+    )
+    assert grade(measurement("m", rates, subject=SPECULATION), lengths) == Grade("adequate")
+    short = {**lengths, "value": {"samples": EASY_AND_HARD[:-1], "unit": "tok/cycle"}}
+    assert grade(measurement("m", rates, subject=SPECULATION), short) == Grade("adequate")
+    unmoved = measurement("m", [80.0] * 4 + [92.0] * 4, subject=SPECULATION)
+    steady_lengths = {**lengths, "value": {"samples": [2.0] * 8, "unit": "tok/cycle"}}
+    found = grade(unmoved, steady_lengths)
+    assert found is not None
+    assert found.name == "inadequate"
+
+
+@pytest.mark.parametrize(
+    ("metric", "unit", "subject", "name"),
+    [
+        ("ttft", "ms", {}, "adequate"),
+        ("ttft", "ms", {"input_tokens": 64}, "inadequate"),
+        ("ttft", "ms", {"input_tokens": 64, "concurrency": 16}, "adequate"),
+        ("accept_length", "tok/cycle", {}, "adequate"),
+    ],
+)
+def test_what_differs_by_nature_is_not_held_against_a_figure(
+    metric: str, unit: str, subject: Data, name: str
+) -> None:
+    """Prompts of several lengths, requests that wait for each other, and texts differ by nature."""
+    value = {"samples": [80.0, 90.0] * 4, "unit": unit}
+    found = grade(measurement("m", value, metric=metric, subject=subject))
+    assert found is not None
+    assert found.name == name
