@@ -16,7 +16,7 @@ PACKAGE = REPOSITORY / "gamekit"
 
 # Lowest first. A module may import what stands above it in this list, and its own layer.
 LAYERS = (
-    ("errors", "bundled", "ranges", "event_loop"),
+    ("errors", "bundled", "ranges", "event_loop", "kernel_clock"),
     ("statistics", "stability", "metrics"),
     ("quantity",),
     ("speculation", "numbers"),

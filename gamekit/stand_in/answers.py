@@ -18,6 +18,7 @@ from gamekit.stand_in.config import (
 
 # Tokens of one width, so that the text of n tokens is a slice: they say what they are.
 _WORDS = (" these", " words", " stand", " where", " model", " would", " speak")
+_SENTENCE = "".join(_WORDS)
 _IDS = "".join(f"{10001 + word}," for word in range(len(_WORDS)))
 _WIDTH = 6
 LONGEST_ANSWER = 1_000_000
@@ -204,11 +205,13 @@ class Answer:
 
 
 def _text(start: int, end: int) -> str:
-    return _slice("".join(_WORDS), start, end)
+    return _slice(_SENTENCE, start, end)
 
 
 def _slice(cycle: str, start: int, end: int) -> str:
     """Tokens ``start`` to ``end`` of an endless repetition of ``cycle``, all words once."""
+    skipped, start = divmod(start, len(_WORDS))
+    end -= skipped * len(_WORDS)
     return (cycle * (end // len(_WORDS) + 1))[start * _WIDTH : end * _WIDTH]
 
 

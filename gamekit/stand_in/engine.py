@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -17,6 +19,7 @@ import httptools
 
 from gamekit import event_loop
 from gamekit.errors import MachineRefused
+from gamekit.kernel_clock import KernelClock, request_stamps
 from gamekit.stand_in.answers import (
     Answer,
     BadRequest,
@@ -25,12 +28,15 @@ from gamekit.stand_in.answers import (
     server_info,
 )
 from gamekit.stand_in.config import MODEL_NAME, SimulatorConfig
+from gamekit.stand_in.http_socket import HttpSocket
+from gamekit.stand_in.ledger import Ledger, SentAnswer
+from gamekit.stand_in.schedule import Schedule
 
 _GENERATING = ("/generate", "/v1/chat/completions", "/v1/completions")
 _LARGEST_BODY = 16 * 1024 * 1024
 _BACKLOG = 4096
-# Shared by all connections: a read is copied out before the next one begins.
-_BUFFER = memoryview(bytearray(64 * 1024))
+# What was really sent, for whoever compares a client with it.
+LEDGER_ROUTE = "/stand_in/answers"
 
 
 async def serve(
@@ -47,24 +53,43 @@ async def serve(
     engine = _Engine(config)
     loop = asyncio.get_running_loop()
     try:
-        server = await loop.create_server(
-            lambda: _EngineConnection(engine), host, port, backlog=_BACKLOG
-        )
+        listener = await _listen(host, port)
     except OSError as error:
         raise MachineRefused(
             f"cannot listen on {host}:{port}: {error.strerror or error}",
             mend="give another --port, or 0 for a free one",
         ) from error
+    loop.add_reader(listener.fileno(), _accept, listener, engine)
     try:
         if ready is not None:
-            ready(server.sockets[0].getsockname()[1])
+            ready(listener.getsockname()[1])
         await loop.create_future()
     finally:
-        server.close()
+        loop.remove_reader(listener.fileno())
+        listener.close()
         for connection in list(engine.connections):
             connection.abort()
-        # One turn of the loop lets the aborted transports close their sockets.
-        await asyncio.sleep(0)
+
+
+async def _listen(host: str, port: int) -> socket.socket:
+    """A listening socket on the first address of ``host``."""
+    addresses = await asyncio.get_running_loop().getaddrinfo(
+        host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )
+    family, _, _, _, address = addresses[0]
+    listener = socket.create_server(address[:2], family=family, backlog=_BACKLOG)
+    listener.setblocking(False)
+    # Before there is a connection: the kernel begins to stamp a little later.
+    request_stamps(listener)
+    return listener
+
+
+def _accept(listener: socket.socket, engine: _Engine) -> None:
+    # Whoever has gone again, or too many for this process: the others are served.
+    with suppress(OSError):
+        while True:
+            sock, _ = listener.accept()
+            _EngineConnection(engine, sock)
 
 
 def run(config: SimulatorConfig, host: str, port: int, ready: Callable[[int], None]) -> None:
@@ -77,6 +102,9 @@ class _Engine:
 
     def __init__(self, config: SimulatorConfig) -> None:
         self.config = config
+        self.schedule = Schedule()
+        self.ledger = Ledger()
+        self.clock = KernelClock()
         self.connections: set[_EngineConnection] = set()
         self.requests = 0
         self.in_flight = 0
@@ -98,7 +126,8 @@ class _Engine:
         self.accepted += answer.accepted
 
     def flush(self) -> None:
-        """Forget the lifetime figures, as sglang's /flush_cache does."""
+        """Forget the lifetime figures, as sglang's /flush_cache does, and the ledger."""
+        self.ledger.clear()
         self.verifies = self.accepted = 0
         self.peak_in_flight = self.in_flight
 
@@ -114,16 +143,17 @@ class _Engine:
         return {**server_info(self.config), "internal_states": [state]}
 
 
-class _EngineConnection(asyncio.BufferedProtocol):
+class _EngineConnection:
     """One connection: requests one after another, each answered before the next is read."""
 
-    def __init__(self, engine: _Engine) -> None:
+    def __init__(self, engine: _Engine, sock: socket.socket) -> None:
         self._engine = engine
-        self._transport: asyncio.Transport | None = None
         self._answering: _Answering | None = None
-        self._waiting: list[bytes] = []
+        self._waiting: list[tuple[bytes, int]] = []
         self._arrived_ns = 0
         self._begin_request()
+        self._socket = HttpSocket(sock, engine.clock, self._take, self._lost)
+        engine.connections.add(self)
 
     def _begin_request(self) -> None:
         self._parser = httptools.HttpRequestParser(self)
@@ -131,32 +161,20 @@ class _EngineConnection(asyncio.BufferedProtocol):
         self._body: list[bytes] = []
         self._size = 0
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)  # noqa: S101 - asyncio's promise for TCP
-        self._transport = transport
-        self._engine.connections.add(self)
-
-    def connection_lost(self, error: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
+    def _lost(self) -> None:
         self._engine.connections.discard(self)
         if self._answering is not None:
             self._answering.give_up()
 
     def abort(self) -> None:
         """Drop the connection with whatever it is doing."""
-        if self._transport is not None:
-            self._transport.abort()
+        self._socket.abort()
 
-    def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002 - asyncio's signature
-        return _BUFFER
-
-    def buffer_updated(self, nbytes: int) -> None:
-        self._take(bytes(_BUFFER[:nbytes]))
-
-    def _take(self, data: bytes) -> None:
-        self._arrived_ns = time.perf_counter_ns()
+    def _take(self, data: bytes, arrived_ns: int) -> None:
         if self._answering is not None:
-            self._waiting.append(data)
+            self._waiting.append((data, arrived_ns))
             return
+        self._arrived_ns = arrived_ns
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserError:
@@ -185,15 +203,18 @@ class _EngineConnection(asyncio.BufferedProtocol):
 
     def _plain(self, route: str) -> tuple[int, bytes]:
         engine = self._engine
+        described: dict[str, Callable[[], Any]] = {
+            "/server_info": engine.describe,
+            "/get_server_info": engine.describe,
+            "/model_info": model_info,
+            "/get_model_info": model_info,
+            "/v1/models": _models,
+            LEDGER_ROUTE: engine.ledger.describe,
+        }
+        if route in described:
+            return 200, _json(described[route]())
         if route in ("/health", "/health_generate"):
             return 200, b""
-        if route in ("/server_info", "/get_server_info"):
-            return 200, _json(engine.describe())
-        if route in ("/model_info", "/get_model_info"):
-            return 200, _json(model_info())
-        if route == "/v1/models":
-            model = {"id": MODEL_NAME, "object": "model", "created": 0, "owned_by": "gamekit"}
-            return 200, _json({"object": "list", "data": [model]})
         if route == "/flush_cache":
             engine.flush()
             return 200, b"Cache flushed.\n"
@@ -206,23 +227,18 @@ class _EngineConnection(asyncio.BufferedProtocol):
             self._reply(400, _error(str(error), "BadRequest"))
             return
         answer = Answer(request, self._engine.config, self._engine.begin())
-        self._answering = _Answering(self._engine, answer, self._arrived_ns, self._write)
-
-    def _write(self, data: bytes, *, last: bool) -> None:
-        answering = self._answering
-        assert self._transport is not None  # noqa: S101 - a request came over it
-        assert answering is not None  # noqa: S101 - it is what writes
-        if answering.answer.request.stream:
-            self._transport.write(data)
-            if last:
-                self._end_of_answer()
-        else:
-            self._reply(200, data)
+        self._answering = _Answering(
+            self._engine,
+            answer,
+            self._arrived_ns,
+            write=self._socket.write,
+            end=self._end_of_answer,
+            reply=self._reply,
+        )
 
     def _reply(self, status: int, body: bytes) -> None:
-        assert self._transport is not None  # noqa: S101 - a request came over it
-        kind = "application/json" if body.startswith(b"{") else "text/plain"
-        self._transport.write(
+        kind = "application/json" if body.startswith((b"{", b"[")) else "text/plain"
+        self._socket.write(
             f"HTTP/1.1 {status} {_REASONS[status]}\r\nserver: gamekit-simulate\r\n"
             f"content-type: {kind}\r\ncontent-length: {len(body)}\r\n\r\n".encode()
             + body
@@ -232,13 +248,12 @@ class _EngineConnection(asyncio.BufferedProtocol):
     def _end_of_answer(self) -> None:
         self._answering = None
         if not self._parser.should_keep_alive():
-            assert self._transport is not None  # noqa: S101 - an answer went over it
-            self._transport.close()
+            self._socket.close()
             return
         self._begin_request()
         waiting, self._waiting = self._waiting, []
-        for data in waiting:
-            self._take(data)
+        for data, arrived_ns in waiting:
+            self._take(data, arrived_ns)
 
 
 _STREAM_HEAD = (
@@ -257,49 +272,70 @@ class _Answering:
         engine: _Engine,
         answer: Answer,
         arrived_ns: int,
-        write: Callable[..., None],
+        *,
+        write: Callable[[bytes], None],
+        end: Callable[[], None],
+        reply: Callable[[int, bytes], None],
     ) -> None:
-        self.answer = answer
+        self._answer = answer
         self._engine = engine
-        self._arrived_ns = arrived_ns
+        self._sent = SentAnswer(arrived_ns)
         self._write = write
-        self._loop = asyncio.get_running_loop()
-        self._step = 0
-        self._timer = self._next()
+        self._end = end
+        self._reply = reply
+        self._steps = 0
+        self._first_ns = arrived_ns + round(engine.config.prefill_ms * 1e6)
+        self._cycle_ns = engine.config.cycle_ms * 1e6
+        self._due_ns = self._first_ns
+        self._number = engine.schedule.add(self._due_ns, self)
 
-    def _next(self) -> asyncio.TimerHandle:
-        config = self._engine.config
-        due_ms = config.prefill_ms + self._step * config.cycle_ms
-        # The loop's clock is perf_counter's on Linux: both are CLOCK_MONOTONIC.
-        return self._loop.call_at(self._arrived_ns / 1e9 + due_ms / 1000, self._send)
-
-    def _send(self) -> None:
-        head = _STREAM_HEAD if self._step == 0 else b""
-        self.answer.advance()
-        self._step += 1
-        finished = self.answer.finished
+    def step(self) -> int | None:
+        """Send the step that is due; returns when the next is."""
+        answer, arrived_ns = self._answer, self._sent.arrived_ns
+        answer.advance()
         now = time.perf_counter_ns()
-        if self.answer.request.stream:
-            data = head + b"".join(map(_framed, self.answer.events(self._arrived_ns, now)))
-            self._put(data + b"0\r\n\r\n" if finished else data, last=finished)
-        elif finished:
-            self._put(self.answer.whole(self._arrived_ns, now), last=True)
-        if not finished:
-            self._timer = self._next()
+        if not answer.request.stream:
+            if answer.finished:
+                self._close_books()
+                self._reply(200, answer.whole(arrived_ns, now))
+        else:
+            data = b"".join(map(_framed, answer.events(arrived_ns, now)))
+            if self._steps == 0:
+                data = _STREAM_HEAD + data
+            self._sent.sent_ns.append(now)
+            self._sent.late_ns.append(now - self._due_ns)
+            if answer.finished:
+                self._close_books()
+                self._sent.tokens = answer.tokens
+                self._write(data + b"0\r\n\r\n")
+                self._end()
+            else:
+                self._write(data)
+        if answer.finished:
+            return None
+        self._steps += 1
+        self._due_ns = self._first_ns + round(self._steps * self._cycle_ns)
+        return self._due_ns
 
-    def _put(self, data: bytes, *, last: bool) -> None:
-        if last:
-            self._engine.end(self.answer)
-        self._write(data, last=last)
+    def _close_books(self) -> None:
+        self._engine.end(self._answer)
+        if self._answer.request.stream:
+            self._engine.ledger.add(self._sent)
 
     def give_up(self) -> None:
         """The client has gone."""
-        self._timer.cancel()
-        self._engine.end(self.answer)
+        if not self._answer.finished:
+            self._engine.schedule.drop(self._number)
+            self._close_books()
 
 
 def _framed(event: bytes) -> bytes:
     return b"%x\r\n%b\r\n" % (len(event), event)
+
+
+def _models() -> dict[str, Any]:
+    model = {"id": MODEL_NAME, "object": "model", "created": 0, "owned_by": "gamekit"}
+    return {"object": "list", "data": [model]}
 
 
 def _json(value: Any) -> bytes:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from gamekit.streaming.record import CountSource, SpeculationCounters
 
 Carries = Literal["nothing", "reasoning", "answer"]
 
 
-@dataclass(frozen=True)
-class StreamEvent:
-    """What one event says; None is not told. ``completion_tokens`` is cumulative."""
+class StreamEvent(NamedTuple):
+    """What one event says; None is not told. ``completion_tokens`` is cumulative.
+
+    A named tuple, since one is made for each chunk: a frozen dataclass takes four times as long.
+    """
 
     carries: Carries = "nothing"
     completion_tokens: int | None = None

@@ -20,6 +20,8 @@ from gamekit.streaming.record import (
 from gamekit.streaming.sse import ServerSentEvents
 
 _DONE = b"[DONE]"
+# json.loads would guess the encoding of each event; an event stream is UTF-8.
+_DECODER = json.JSONDecoder()
 
 
 def read_stream(
@@ -70,7 +72,7 @@ class StreamReader:
 
     def _take(self, at_ms: float, data: bytes) -> None:
         try:
-            payload = json.loads(data)
+            payload = _DECODER.decode(data.decode())
         except (ValueError, RecursionError):
             payload = None
         if not isinstance(payload, dict):

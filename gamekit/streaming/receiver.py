@@ -10,7 +10,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Protocol
 
-from gamekit.streaming.kernel_clock import KernelClock
+from gamekit.kernel_clock import KernelClock
 
 # Rounds of reading before other callbacks of the loop have their turn.
 _ROUNDS = 8

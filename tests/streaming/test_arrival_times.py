@@ -16,7 +16,7 @@ from streams import DONE, END, HEAD, event, framed, generated
 
 from gamekit import event_loop
 from gamekit.streaming.client import Exchange, StreamClient
-from gamekit.streaming.kernel_clock import CONTROL_BYTES, KernelClock, request_stamps
+from gamekit.kernel_clock import CONTROL_BYTES, KernelClock, request_stamps
 from gamekit.streaming.plain_connection import PlainConnection
 from gamekit.streaming.requests import generate_request
 
