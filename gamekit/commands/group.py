@@ -13,7 +13,7 @@ from gamekit import __version__
 # of the module gamekit.commands.<name>.
 COMMANDS = (
     *("init", "check", "render", "bench"),
-    *("query", "show", "predict", "next"),
+    *("query", "show", "compare", "predict", "next"),
     *("simulate", "serve"),
 )
 

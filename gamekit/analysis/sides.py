@@ -1,0 +1,260 @@
+"""What an id stands for in a comparison: figures with samples by server start; who meets whom."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from gamekit.errors import UsageFault
+from gamekit.findings import Measurement, Run, RunSource, Series, Subject
+from gamekit.knowledge import Knowledge, compare, interval_of
+from gamekit.ranges import Range
+from gamekit.store.load import Record
+
+# In these, members of a series may differ from its current figure and still be replicates of it.
+_REPLICATED = {"boot", "start"}
+
+
+@dataclass(frozen=True)
+class Start:
+    """One start of a server and the samples taken in it; ``name`` None where nobody named it."""
+
+    name: str | None
+    samples: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Side:
+    """One figure of a comparison. ``record`` is the measurement that it is, None where none is.
+
+    ``why_not`` says why there are no samples to judge by; ``figure`` may be known all the same.
+    """
+
+    id: str
+    metric: str
+    unit: str
+    subject: Subject
+    series: Series | None
+    record: Record | None
+    figure: Range | None
+    starts: tuple[Start, ...]
+    why_not: str | None
+
+    @property
+    def samples(self) -> list[tuple[float, ...]]:
+        """The samples of each start."""
+        return [start.samples for start in self.starts]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two figures of one metric. ``in_turn``: sample by sample in one call of ``gamekit bench``."""
+
+    a: Side
+    b: Side
+    in_turn: bool
+
+
+def pairs(knowledge: Knowledge, a: str, b: str) -> tuple[list[Pair], list[str]]:
+    """Which figure of A meets which of B, and the ids of those that meet none.
+
+    Raises ``UsageFault`` for an id that has no figures, and where none of A fits one of B.
+    """
+    of_a, of_b = sides(knowledge, a), sides(knowledge, b)
+    shared = [metric for metric in _metrics(of_a) if metric in _metrics(of_b)]
+    if not shared:
+        raise UsageFault(
+            f"{a} is of {', '.join(_metrics(of_a))}, and {b} of {', '.join(_metrics(of_b))}",
+            mend="compare two of one metric",
+        )
+    found: list[Pair] = []
+    left: list[str] = []
+    for metric in dict.fromkeys((*_metrics(of_a), *_metrics(of_b))):
+        ones = [side for side in of_a if side.metric == metric]
+        others = [side for side in of_b if side.metric == metric]
+        met = _matched(ones, others)
+        taken = {id(side) for pair in met for side in pair}
+        left += [side.id for side in (*ones, *others) if id(side) not in taken]
+        found += [Pair(*pair, _in_turn(knowledge, *pair)) for pair in met]
+    if not found:
+        raise UsageFault(
+            f"no case of {a} is one of {b}", mend=f"name two of these: {', '.join(left)}"
+        )
+    for pair in found:
+        if pair.a.unit != pair.b.unit:
+            raise UsageFault(
+                f"{pair.a.id} is in {pair.a.unit}, and {pair.b.id} in {pair.b.unit}",
+                mend="compare two of one unit",
+            )
+    return found, left
+
+
+def sides(knowledge: Knowledge, name: str) -> list[Side]:
+    """The figures that ``name`` stands for: one of a measurement or series, all of a run."""
+    if name in knowledge.base.runs:
+        run = knowledge.base.runs[name]
+        found = [
+            side_of(knowledge, record)
+            for record in knowledge.base.records.values()
+            if isinstance(record.finding, Measurement) and record.run is run
+        ]
+        if not found:
+            raise UsageFault(f"run {name} gave no figure", mend=f"see: gamekit show {name}")
+        return found
+    if name not in knowledge.base.records:
+        close = difflib.get_close_matches(
+            name, [*knowledge.base.records, *knowledge.base.runs], n=3
+        )
+        raise UsageFault(
+            f"there is no finding and no run '{name}'",
+            mend=f"did you mean {' or '.join(close)}?" if close else "see: gamekit query",
+        )
+    record = knowledge.record(name)
+    if isinstance(record.finding, Series):
+        return [_side_of_series(knowledge, record.finding)]
+    if isinstance(record.finding, Measurement):
+        return [side_of(knowledge, record)]
+    raise UsageFault(
+        f"{name} is a {record.finding.kind}, which has no samples",
+        mend="name two measurements, series or runs",
+    )
+
+
+def side_of(knowledge: Knowledge, record: Record) -> Side:
+    """The side that a measurement is by itself."""
+    finding = _measurement(record)
+    series = None
+    if finding.series is not None:
+        declared = knowledge.record(finding.series).finding
+        series = declared if isinstance(declared, Series) else None
+    grade = knowledge.grade(record.id)
+    why_not = None
+    if finding.value.unknown is not None:
+        why_not = f"unknown: {finding.value.unknown}"
+    elif grade is not None and grade.name == "failed":
+        why_not = str(grade)
+    elif finding.value.samples is None:
+        why_not = "its samples were not kept"
+    samples = () if why_not is not None else tuple(map(float, finding.value.samples or ()))
+    return Side(
+        id=record.id,
+        metric=finding.metric,
+        unit=finding.value.unit,
+        subject=finding.subject,
+        series=series,
+        record=record,
+        figure=interval_of(finding.value) if finding.value.is_known else None,
+        starts=(Start(knowledge.environment(record.id).start, samples),) if samples else (),
+        why_not=why_not,
+    )
+
+
+def _side_of_series(knowledge: Knowledge, series: Series) -> Side:
+    view = knowledge.series(series.id)
+    if view.current is None:
+        why = knowledge.figure(series.id).why_not
+        return Side(
+            *(series.id, series.metric, series.unit, series.match, series, None, None, ()), why
+        )
+    current = side_of(knowledge, view.current)
+    by_start: dict[str | None, tuple[str | None, list[float]]] = {}
+    for member in view.members if current.starts else ():
+        if member is view.current or _replicates(knowledge, member, view.current):
+            environment = knowledge.environment(member.id)
+            # Two runs of one boot may be of one server: unnamed, they are not two starts.
+            key = environment.start or environment.boot
+            samples = _measurement(member).value.samples or ()
+            by_start.setdefault(key, (environment.start, []))[1].extend(map(float, samples))
+    return Side(
+        id=series.id,
+        metric=series.metric,
+        unit=series.unit,
+        subject=current.subject,
+        series=series,
+        record=view.current,
+        figure=current.figure,
+        starts=tuple(Start(name, tuple(samples)) for name, samples in by_start.values()),
+        why_not=current.why_not,
+    )
+
+
+def _replicates(knowledge: Knowledge, member: Record, current: Record) -> bool:
+    """Whether a member of a series is one more measurement of what its current figure is."""
+    grade = knowledge.grade(member.id)
+    if grade is None or grade.name != "adequate" or knowledge.judges(member.id):
+        return False
+    differ = compare(knowledge.environment(member.id), knowledge.environment(current.id)).differ
+    same_subject = _measurement(member).subject == _measurement(current).subject
+    return same_subject and {item.field for item in differ} <= _REPLICATED
+
+
+def _matched(ones: Sequence[Side], others: Sequence[Side]) -> list[tuple[Side, Side]]:
+    """Who meets whom: those of an equal subject, then the one that is left with the one left.
+
+    Where both have equally many, in the order of the cases, they meet case by case.
+    """
+    met: list[tuple[Side, Side]] = []
+    free = list(others)
+    alone: list[Side] = []
+    for one in ones:
+        same = [other for other in free if other.subject == one.subject]
+        if len(same) == 1:
+            met.append((one, same[0]))
+            free.remove(same[0])
+        else:
+            alone.append(one)
+    if len(alone) == len(free) and (len(free) == 1 or _one_sweep(alone, free)):
+        met += zip(alone, free, strict=True)
+    return met
+
+
+def _one_sweep(ones: Sequence[Side], others: Sequence[Side]) -> bool:
+    """Whether two runs went through the same values, so that their cases meet in order."""
+    swept = [[_case(side) for side in those] for those in (ones, others)]
+    return None not in swept[0] and swept[0] == swept[1]
+
+
+def _case(side: Side) -> tuple[tuple[str, object], ...] | None:
+    """The parameters of the case that a measurement of a run is of."""
+    if side.record is None or side.record.run is None:
+        return None
+    cases = side.record.run.cases
+    number = side.id.removeprefix(f"{side.record.run.id}.").partition(".")[0]
+    if not number.isdecimal() or not 0 < int(number) <= len(cases):
+        return None
+    return tuple(sorted(cases[int(number) - 1].parameters.items()))
+
+
+def _in_turn(knowledge: Knowledge, a: Side, b: Side) -> bool:
+    one, other = (_run(knowledge, side) for side in (a, b))
+    return (
+        one is not None
+        and other is not None
+        and one is not other
+        and (one.benchmark, one.command) == (other.benchmark, other.command)
+        and _time(one.started) < _time(other.finished)
+        and _time(other.started) < _time(one.finished)
+    )
+
+
+def _run(knowledge: Knowledge, side: Side) -> Run | None:
+    # Of a series' current figure nobody knows which of the other side's was measured beside it.
+    if side.record is None or side.id != side.record.id:
+        return None
+    source = side.record.finding.source
+    return knowledge.base.runs[source.run] if isinstance(source, RunSource) else None
+
+
+def _time(text: str) -> datetime:
+    return datetime.fromisoformat(text.removesuffix("Z") + "+00:00")
+
+
+def _metrics(those: Sequence[Side]) -> list[str]:
+    return list(dict.fromkeys(side.metric for side in those))
+
+
+def _measurement(record: Record) -> Measurement:
+    assert isinstance(record.finding, Measurement)  # noqa: S101 - callers looked
+    return record.finding

@@ -1,0 +1,228 @@
+"""``gamekit compare``: findings, runs and series, B against A."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gamekit.commands.failures import run
+from gamekit.strict_yaml import write_yaml
+
+from .conftest import parsed
+
+ENGINE = {"name": "sglang", "version": "0.5.15", "stand_in": False}
+SUBJECT = {"target": "model-x", "speculation": "none", "concurrency": 1, "host": "box"}
+BETTER, WORSE, NO_ANSWER, USAGE = 0, 4, 5, 2
+
+
+@pytest.fixture
+def compared(base: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, Any]]:
+    """Compares two ids as JSON: the exit code and what was printed."""
+
+    def command(a: str, b: str) -> tuple[int, Any]:
+        capsys.readouterr()
+        code = run(["compare", a, b, "--json"])
+        return code, parsed(capsys.readouterr().out)
+
+    return command
+
+
+def run_file(
+    base: Path,
+    name: str,
+    samples: Sequence[float],
+    *,
+    start: str | None = None,
+    hour: int = 1,
+    subject: dict[str, Any] | None = None,
+    more: Sequence[dict[str, Any]] = (),
+    **environment: Any,
+) -> None:
+    """Put a run with a decode rate (and ``more`` measurements) into the knowledge base."""
+    source = {"kind": "run", "run": name}
+    rate = {
+        "id": f"{name}.decode_rate",
+        "metric": "decode_rate",
+        "value": {"samples": list(samples), "unit": "tok/s"},
+        # A series takes only what is of its subject.
+        **({"series": "rate"} if subject is None else {}),
+    }
+    shared = {"kind": "measurement", "title": "A figure", "source": source}
+    shared["subject"] = SUBJECT | (subject or {})
+    surroundings = {"driver": "570", "boot": "b1", **environment}
+    if start is not None:
+        surroundings["start"] = start
+    data = {
+        "schema": 1,
+        "run": {
+            "id": name,
+            "benchmark": "serving_decode",
+            "command": ["gamekit", "bench", "serving_decode"],
+            "gamekit_version": "0.1.0",
+            "started": f"2026-12-01T{hour:02}:00:00Z",
+            "finished": f"2026-12-01T{hour:02}:30:00Z",
+            "outcome": "done",
+            "engine": ENGINE,
+            "environment": surroundings,
+        },
+        "findings": [shared | rate, *(shared | one for one in more)],
+    }
+    folder = base / "findings" / "measured" / "2026-12"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{name}.yaml").write_text(write_yaml(data), encoding="utf-8")
+
+
+def around(rate: float) -> list[float]:
+    return [rate * (1 + step / 1000) for step in (0, 2, -1, 1, -2)]
+
+
+def test_a_better_run_is_exit_0_with_the_keys_of_the_contract(base: Path, compared) -> None:
+    """Every shared metric with verdict, ratio and both sides, and how the two differ."""
+    run_file(base, "one", around(80), hour=1)
+    run_file(base, "two", around(88), hour=3, driver="575")
+    code, told = compared("one", "two")
+    assert code == BETTER
+    assert (told["a"]["id"], told["b"]["id"], told["verdict"]) == ("one", "two", "better")
+    (metric,) = told["metrics"]
+    assert {"metric", "unit", "better", "verdict", "ratio", "a", "b", "reason"} <= set(metric)
+    assert (metric["metric"], metric["unit"], metric["better"]) == (
+        "decode_rate",
+        "tok/s",
+        "higher",
+    )
+    assert metric["ratio"]["low"] < metric["ratio"]["mid"] < metric["ratio"]["high"]
+    assert metric["ratio"]["mid"] == pytest.approx(1.1, abs=0.001)
+    assert told["subject_differs"] == []
+    (differ,) = told["environment_differs"]
+    assert (differ["field"], differ["a"], differ["b"]) == ("driver", "570", "575")
+
+
+def test_worse_is_exit_4_by_the_direction_of_the_metric(base: Path, compared) -> None:
+    """A lower rate is worse; one metric that is better does not change that."""
+    quick, slow = (
+        {
+            "id": f"{name}.ttft",
+            "metric": "ttft",
+            "value": {"samples": around(value), "unit": "ms"},
+        }
+        for name, value in (("one", 40), ("two", 30))
+    )
+    run_file(base, "one", around(88), more=[quick])
+    run_file(base, "two", around(80), hour=3, more=[slow])
+    code, told = compared("one", "two")
+    assert code == WORSE
+    assert {one["metric"]: one["verdict"] for one in told["metrics"]} == {
+        "decode_rate": "worse",
+        "ttft": "better",
+    }
+
+
+def test_no_difference_is_exit_5_with_what_would_have_been_seen(base: Path, compared) -> None:
+    """Equal within a margin is inconclusive, and says which difference would have been seen."""
+    run_file(base, "one", around(80))
+    run_file(base, "two", around(80.05), hour=3)
+    code, told = compared("one.decode_rate", "two.decode_rate")
+    assert (code, told["verdict"]) == (NO_ANSWER, "inconclusive")
+    (metric,) = told["metrics"]
+    assert 0 < metric["detectable"] < 0.01
+    assert "would be seen in 80 % of such comparisons" in metric["reason"]
+
+
+def test_a_figure_without_samples_is_insufficient(base: Path, compared) -> None:
+    """Somebody's figure has no spread to judge by: exit 5, with the ratio as stated."""
+    code, told = compared("rate-old", "rate-new")
+    assert (code, told["verdict"]) == (NO_ANSWER, "insufficient")
+    assert "its samples were not kept" in told["metrics"][0]["reason"]
+
+
+def test_other_subjects_are_named_before_the_verdict(base: Path, gamekit) -> None:
+    """The text says first that different things are compared, and which field differs."""
+    run_file(base, "one", around(80))
+    run_file(base, "two", around(88), hour=3, subject={"speculation": "EAGLE3", "steps": 2})
+    told = gamekit("compare", "one", "two")
+    assert told.index("different things (A against B): speculation none against EAGLE3") < (
+        told.index("decode_rate")
+    )
+
+
+def test_another_boot_alone_is_said_in_words(base: Path, gamekit) -> None:
+    """Where nothing else that was recorded differs, the comparison says so."""
+    run_file(base, "one", around(60))
+    run_file(base, "two", around(94), hour=3, boot="b2")
+    told = " ".join(gamekit("compare", "one", "two").split())
+    assert "nothing recorded differs but the boot (boot b1 → b2)" in told
+
+
+def test_a_series_is_compared_by_its_server_starts(base: Path, compared) -> None:
+    """Members that differ in start and boot alone are replicates; one of another driver is not."""
+    for hour, rate in enumerate((80, 84, 82), start=1):
+        run_file(base, f"run-{hour}", around(rate), start=f"s{hour}", hour=hour)
+    run_file(base, "older", around(20), start="s0", hour=0, driver="550")
+    run_file(base, "single", around(81), hour=9, start="s9", subject={"host": "other"})
+    code, told = compared("single.decode_rate", "rate")
+    (metric,) = told["metrics"]
+    assert (metric["a"]["starts"], metric["b"]["starts"]) == (1, 3)
+    assert metric["basis"] == "starts of one side"
+    assert code == NO_ANSWER
+
+
+def test_runs_of_one_command_at_one_time_are_compared_in_pairs(base: Path, compared) -> None:
+    """Samples taken in turn are paired, so that a drift of both cancels; others are not."""
+    a = [100.0, 95.0, 90.1, 85.0, 80.2]
+    run_file(base, "one", a)
+    run_file(base, "two", [1.02 * x + step / 50 for step, x in enumerate(a)])
+    run_file(base, "later", [1.02 * x + step / 50 for step, x in enumerate(a)], hour=5)
+    _, told = compared("one", "two")
+    assert told["metrics"][0]["basis"] == "pairs"
+    _, told = compared("one", "later")
+    assert told["metrics"][0]["basis"] == "samples"
+    assert told["verdict"] == "inconclusive"
+
+
+def test_samples_of_two_states_give_no_verdict(base: Path, compared) -> None:
+    """Where a side is unstable the interval does not count, unless no sample overlaps."""
+    modes = [80.0, 80.1, 80.2, 79.9, 84.9, 85.1, 85.0, 85.2]
+    run_file(base, "one", around(79.95))
+    run_file(base, "two", modes, hour=3)
+    code, told = compared("one", "two")
+    assert code == NO_ANSWER
+    assert "B has two modes" in told["metrics"][0]["reason"]
+    run_file(base, "slow", around(40), hour=5)
+    code, told = compared("slow", "two")
+    assert code == BETTER
+    assert (
+        "every sample of one is beyond every sample of the other" in (told["metrics"][0]["reason"])
+    )
+
+
+def test_cases_of_a_sweep_meet_by_their_subject(base: Path, compared) -> None:
+    """What has no counterpart is listed, and what has one meets it and no other."""
+    extra = {
+        "id": "one.deep",
+        "metric": "decode_rate",
+        "value": {"samples": around(99), "unit": "tok/s"},
+        "subject": SUBJECT | {"input_tokens": 4096},
+    }
+    run_file(base, "one", around(80), more=[extra])
+    run_file(base, "two", around(88), hour=3)
+    _, told = compared("one", "two")
+    assert [(one["a"]["id"], one["b"]["id"]) for one in told["metrics"]] == [
+        ("one.decode_rate", "two.decode_rate")
+    ]
+    assert told["unmatched"] == ["one.deep"]
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "why"),
+    [
+        ("rate-new", "nothing-there", "no finding and no run 'nothing-there'"),
+        ("rate-new", "cost", "is of decode_rate, and cost of cycle_time"),
+        ("rate-new", "stated-gain", "is a claim"),
+    ],
+)
+def test_what_cannot_be_compared_is_exit_2(base: Path, refused, a: str, b: str, why: str) -> None:
+    """An unknown id, another metric, and what is no figure are usage errors."""
+    assert why in refused(USAGE, "compare", a, b)
