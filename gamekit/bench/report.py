@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
+from gamekit.analysis.against_series import AgainstSeries, against_series
 from gamekit.bench.runner import RunOutcome
 from gamekit.findings import Measurement
 from gamekit.knowledge import Knowledge, build
@@ -41,6 +42,42 @@ def measured_rows(knowledge: Knowledge, outcome: RunOutcome) -> list[dict[str, A
     if outcome.file is None:
         rows = [{**row, "file": None, "line": None} for row in rows]
     return rows
+
+
+def against_their_series(
+    knowledge: Knowledge, outcomes: Sequence[RunOutcome]
+) -> dict[str, AgainstSeries]:
+    """By id, what the measurements of this call are against the series they joined.
+
+    Each is set against the series as it stood without the runs of this call. Those that began
+    their series have nothing to be set against. ``knowledge`` comes from ``knowledge_with``.
+    """
+    records = [one.record for one in outcomes if one.record is not None and not one.recovered]
+    before = _without(knowledge, {record.run.id for record in records})
+    found = {
+        finding.id: against_series(knowledge, before, finding.id)
+        for record in records
+        for finding in record.findings
+        if isinstance(finding, Measurement)
+    }
+    return {name: one for name, one in found.items() if one is not None}
+
+
+def _without(knowledge: Knowledge, runs: Collection[str]) -> Knowledge:
+    base = knowledge.base
+    return build(
+        Base(
+            base.root,
+            base.config,
+            tuple(topic for topic in base.topics if topic.run is None or topic.run.id not in runs),
+            {
+                name: record
+                for name, record in base.records.items()
+                if record.run is None or record.run.id not in runs
+            },
+            {name: run for name, run in base.runs.items() if name not in runs},
+        )
+    )
 
 
 def _nothing() -> Base:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gamekit.commands import wording
+from gamekit.commands import against_series, wording
 from gamekit.commands.options import as_json_option
 from gamekit.commands.terminal import ProgressLine, paragraph, print_json, say, table
 from gamekit.errors import BenchmarkFailed, UsageFault
@@ -173,7 +173,7 @@ def _default(parameter: Parameter) -> str:
 
 
 def _tell(root: Path | None, outcomes: Sequence[RunOutcome], *, as_json: bool) -> None:
-    from gamekit.bench.report import knowledge_with, measured_rows
+    from gamekit.bench.report import against_their_series, knowledge_with, measured_rows
 
     knowledge = knowledge_with(root, outcomes)
     rows = [(outcome, measured_rows(knowledge, outcome)) for outcome in outcomes]
@@ -181,6 +181,7 @@ def _tell(root: Path | None, outcomes: Sequence[RunOutcome], *, as_json: bool) -
         print_json([row for outcome, given in rows if not outcome.recovered for row in given])
         return
     begun: set[str] = set()
+    against = against_their_series(knowledge, outcomes)
     for outcome, given in rows:
         _tell_outcome(outcome)
         joined = iter(outcome.joined)
@@ -188,6 +189,7 @@ def _tell(root: Path | None, outcomes: Sequence[RunOutcome], *, as_json: bool) -
             _tell_figure(knowledge, row)
             # In one order: each measurement of a run that is done has joined something, or nothing.
             _tell_series(next(joined, None), begun)
+            against_series.tell(against.get(row["id"]), appended=outcome.file is not None)
 
 
 def _tell_outcome(outcome: RunOutcome) -> None:

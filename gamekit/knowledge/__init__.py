@@ -6,7 +6,7 @@ from gamekit.knowledge.figures import NOTHING_INSTEAD, Figure, Instead
 from gamekit.knowledge.grades import Grade
 from gamekit.knowledge.knowledge import Knowledge, build
 from gamekit.knowledge.series import SeriesView
-from gamekit.knowledge.shifts import Shift, disagree, interval_of
+from gamekit.knowledge.shifts import Shift, disagree, interval_of, relative_change
 from gamekit.knowledge.standing import STANDINGS, STATES, Standing
 
 __all__ = [
@@ -27,4 +27,5 @@ __all__ = [
     "compare",
     "disagree",
     "interval_of",
+    "relative_change",
 ]
