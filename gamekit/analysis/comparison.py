@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from gamekit.analysis.contrast import Better, Judged, Verdict, apart, judge, spread_within
-from gamekit.analysis.sides import Pair, Side, pairs
+from gamekit.analysis.sides import Pair, Side, pairs, served
 from gamekit.findings import RunSource
 from gamekit.knowledge import Comparison, Knowledge
 from gamekit.metrics import METRICS
@@ -154,6 +154,7 @@ def _judged(knowledge: Knowledge, pair: Pair, better: Better | None) -> Judged:
         b.samples,
         better,
         in_turn=pair.in_turn,
+        start="server start" if any(_served(side) for side in (a, b)) else "run",
         same_start=_one_start(a) is not None and _one_start(a) == _one_start(b),
     )
     if judged.verdict == "insufficient":
@@ -215,6 +216,10 @@ def _environments_differ(knowledge: Knowledge, a: Side, b: Side) -> Comparison:
     if a.record is None or b.record is None:
         return Comparison((), (), (), ())
     return knowledge.environments_differ(a.record.id, b.record.id)
+
+
+def _served(side: Side) -> bool:
+    return side.record is not None and served(side.record)
 
 
 def _one_start(side: Side) -> str | None:

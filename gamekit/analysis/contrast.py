@@ -35,7 +35,13 @@ class Judged:
 
 
 def judge(
-    a: Starts, b: Starts, better: Better, *, in_turn: bool = False, same_start: bool = False
+    a: Starts,
+    b: Starts,
+    better: Better,
+    *,
+    in_turn: bool = False,
+    same_start: bool = False,
+    start: str = "server start",
 ) -> Judged:
     """B against A, each the samples of one or more server starts, in the order they were taken.
 
@@ -44,7 +50,8 @@ def judge(
     samples of one start share what is particular to it. Where one side has several, how far its
     starts lie apart is taken for the other's single one too. With a single start each it is Welch's
     over the samples, or over pairs where A and B were measured ``in_turn`` and have equally many:
-    then a drift that both share cancels. ``same_start`` says that both are of one and the same.
+    then a drift that both share cancels. ``same_start`` says that both are of one start, and
+    ``start`` is what a start is called.
     """
     a, b = [s for s in a if s], [s for s in b if s]
     if not a or not b:
@@ -58,13 +65,13 @@ def judge(
     basis: Basis
     if len(a) > 1 and len(b) > 1:
         contrast, basis = welch((means_a, means_b), (-1, 1)), "starts"
-        words = f"interval of the means of {len(a)} and {len(b)} server starts"
+        words = f"interval of the means of {len(a)} and {len(b)} {start}s"
         words += _within(logs_a, logs_b)
     elif len(a) > 1 or len(b) > 1:
         contrast, basis = pooled(means_a, means_b), "starts of one side"
         which, count = ("A", len(a)) if len(a) > 1 else ("B", len(b))
         words = (
-            f"{which} has {count} server starts and the other side one, whose starts are taken to"
+            f"{which} has {count} {start}s and the other side one, whose {start}s are taken to"
             f" differ as much{_within(logs_a, logs_b)}"
         )
     elif len(a[0]) < 2 or len(b[0]) < 2:
@@ -74,20 +81,20 @@ def judge(
         contrast, basis = paired(differences), "pairs"
         words = (
             f"{len(differences)} pairs of samples taken in turn, so that what drifts for both"
-            f" cancels{_starts_unknown(same_start)}"
+            f" cancels{_starts_unknown(start, same_start)}"
         )
     else:
         contrast, basis = welch((logs_a[0], logs_b[0]), (-1, 1)), "samples"
         uneven = " (taken in turn, but not in pairs)" if in_turn else ""
-        words = f"samples within one server start each{uneven}{_starts_unknown(same_start)}"
+        words = f"samples within one {start} each{uneven}{_starts_unknown(start, same_start)}"
     interval = contrast.interval()
     ratio = Range(*(math.exp(end) for end in (interval.low, interval.mid, interval.high)))
     seen = math.exp(contrast.detectable()) - 1
     verdict = _verdict(interval, better)
     if verdict == "inconclusive":
         words = (
-            f"no difference is shown, and none beyond {percent(ratio.low - 1)} to"
-            f" {percent(ratio.high - 1)} is likely; one of {percent(seen)} would be seen in"
+            f"if there is a difference, it lies within {percent(ratio.low - 1)} to"
+            f" {percent(ratio.high - 1)}; one of {percent(seen).removeprefix('+')} would be seen in"
             f" {POWER * 100:.0f} % of such comparisons; {words}"
         )
     return Judged(verdict, ratio, basis, words, seen)
@@ -118,13 +125,11 @@ def _within(logs_a: Starts, logs_b: Starts) -> str:
     deviation = pooled_deviation([*logs_a, *logs_b])
     if deviation is None:
         return ""
-    return f"; within a start samples differ by {number(100 * (math.exp(deviation) - 1), 2)} %"
+    return f"; within one, samples differ by {number(100 * (math.exp(deviation) - 1), 2)} %"
 
 
-def _starts_unknown(same_start: bool) -> str:
-    if same_start:
-        return "; both of one server start"
-    return "; how far server starts differ is unknown"
+def _starts_unknown(start: str, same_start: bool) -> str:
+    return f"; both of one {start}" if same_start else f"; how far {start}s differ is unknown"
 
 
 def _insufficient(reason: str) -> Judged:

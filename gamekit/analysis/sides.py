@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from statistics import fmean
 
 from gamekit.errors import UsageFault
 from gamekit.findings import Measurement, Run, RunSource, Series, Subject
 from gamekit.knowledge import Knowledge, compare, interval_of
 from gamekit.ranges import Range
+from gamekit.statistics import mean_interval
 from gamekit.store.load import Record
 
 # In these, members of a series may differ from its current figure and still be replicates of it.
@@ -29,7 +31,8 @@ class Start:
 class Side:
     """One figure of a comparison. ``record`` is the measurement that it is, None where none is.
 
-    ``why_not`` says why there are no samples to judge by; ``figure`` may be known all the same.
+    ``why_not`` says why there are no samples to judge by; ``figure`` may be known all the same. Of
+    a series with several starts it is the mean of their means.
     """
 
     id: str
@@ -63,6 +66,11 @@ def pairs(knowledge: Knowledge, a: str, b: str) -> tuple[list[Pair], list[str]]:
     Raises ``UsageFault`` for an id that has no figures, and where none of A fits one of B.
     """
     of_a, of_b = sides(knowledge, a), sides(knowledge, b)
+    # A series is set against its own members without them.
+    of_a, of_b = (
+        sides(knowledge, a, without=[side.id for side in of_b]),
+        sides(knowledge, b, without=[side.id for side in of_a]),
+    )
     shared = [metric for metric in _metrics(of_a) if metric in _metrics(of_b)]
     if not shared:
         raise UsageFault(
@@ -91,8 +99,11 @@ def pairs(knowledge: Knowledge, a: str, b: str) -> tuple[list[Pair], list[str]]:
     return found, left
 
 
-def sides(knowledge: Knowledge, name: str) -> list[Side]:
-    """The figures that ``name`` stands for: one of a measurement or series, all of a run."""
+def sides(knowledge: Knowledge, name: str, without: Collection[str] = ()) -> list[Side]:
+    """The figures that ``name`` stands for: one of a measurement or series, all of a run.
+
+    Of a series the measurements ``without`` are left out.
+    """
     if name in knowledge.base.runs:
         run = knowledge.base.runs[name]
         found = [
@@ -113,7 +124,7 @@ def sides(knowledge: Knowledge, name: str) -> list[Side]:
         )
     record = knowledge.record(name)
     if isinstance(record.finding, Series):
-        return [_side_of_series(knowledge, record.finding)]
+        return [_side_of_series(knowledge, record.finding, without)]
     if isinstance(record.finding, Measurement):
         return [side_of(knowledge, record)]
     raise UsageFault(
@@ -151,31 +162,39 @@ def side_of(knowledge: Knowledge, record: Record) -> Side:
     )
 
 
-def _side_of_series(knowledge: Knowledge, series: Series) -> Side:
+def _side_of_series(knowledge: Knowledge, series: Series, without: Collection[str]) -> Side:
     view = knowledge.series(series.id)
-    if view.current is None:
-        why = knowledge.figure(series.id).why_not
+    newest = view.current
+    if newest is not None and newest.id in without:
+        newest = view.predecessor
+    if newest is None:
+        why = knowledge.figure(series.id).why_not or "it has no other figure"
         return Side(
             *(series.id, series.metric, series.unit, series.match, series, None, None, ()), why
         )
-    current = side_of(knowledge, view.current)
-    by_start: dict[str | None, tuple[str | None, list[float]]] = {}
-    for member in view.members if current.starts else ():
-        if member is view.current or _replicates(knowledge, member, view.current):
-            environment = knowledge.environment(member.id)
-            # Two runs of one boot may be of one server: unnamed, they are not two starts.
-            key = environment.start or environment.boot
-            samples = _measurement(member).value.samples or ()
-            by_start.setdefault(key, (environment.start, []))[1].extend(map(float, samples))
+    current = side_of(knowledge, newest)
+    by_start: dict[str | None, Start] = {}
+    # The newest first, and the current figure before all.
+    for member in (newest, *reversed(view.members)) if current.starts else ():
+        counts = member is newest or (
+            member.id not in without and _replicates(knowledge, member, newest)
+        )
+        key = _key(knowledge, member)
+        if counts and key not in by_start:
+            by_start[key] = side_of(knowledge, member).starts[0]
+    starts = tuple(by_start.values())
+    figure = current.figure
+    if len(starts) > 1:
+        figure = mean_interval([fmean(start.samples) for start in starts])
     return Side(
         id=series.id,
         metric=series.metric,
         unit=series.unit,
         subject=current.subject,
         series=series,
-        record=view.current,
-        figure=current.figure,
-        starts=tuple(Start(name, tuple(samples)) for name, samples in by_start.values()),
+        record=newest,
+        figure=figure,
+        starts=starts,
         why_not=current.why_not,
     )
 
@@ -185,9 +204,29 @@ def _replicates(knowledge: Knowledge, member: Record, current: Record) -> bool:
     grade = knowledge.grade(member.id)
     if grade is None or grade.name != "adequate" or knowledge.judges(member.id):
         return False
+    if _measurement(member).value.samples is None:
+        return False
     differ = compare(knowledge.environment(member.id), knowledge.environment(current.id)).differ
     same_subject = _measurement(member).subject == _measurement(current).subject
     return same_subject and {item.field for item in differ} <= _REPLICATED
+
+
+def _key(knowledge: Knowledge, record: Record) -> str | None:
+    """What tells one start from another. Of one start the newest measurement is taken.
+
+    Two runs of one boot may be of one server, and where nobody named its start they count as that.
+    What needs no engine starts with each run.
+    """
+    environment = knowledge.environment(record.id)
+    if environment.start is None and not served(record):
+        return record.id
+    return environment.start or environment.boot
+
+
+def served(record: Record) -> bool:
+    """Whether an engine was measured, whose start is something apart from the run."""
+    run = record.run
+    return run is None or run.engine is not None or _measurement(record).subject.target is not None
 
 
 def _matched(ones: Sequence[Side], others: Sequence[Side]) -> list[tuple[Side, Side]]:

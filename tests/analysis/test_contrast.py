@@ -79,7 +79,7 @@ def test_several_starts_are_the_replicates_and_their_inside_is_told_apart() -> N
     b = [[82.0, 82.1, 81.9], [90.0, 90.1, 89.9]]
     found = judge(a, b, "higher")
     assert (found.verdict, found.basis) == ("inconclusive", "starts")
-    assert "means of 2 and 2 server starts; within a start samples differ by 0.12 %" in found.reason
+    assert "means of 2 and 2 server starts; within one, samples differ by 0.12 %" in found.reason
     assert found.detectable is not None
     assert found.detectable > 0.1
 

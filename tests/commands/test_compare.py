@@ -169,6 +169,16 @@ def test_a_series_is_compared_by_its_server_starts(base: Path, compared) -> None
     assert code == NO_ANSWER
 
 
+def test_a_series_is_compared_with_its_own_member_without_it(base: Path, compared) -> None:
+    """The newest run is the current figure: against its series it meets the one before."""
+    run_file(base, "one", around(80), hour=1, start="s1")
+    run_file(base, "two", around(88), hour=3, start="s2")
+    code, told = compared("rate", "two.decode_rate")
+    assert code == BETTER
+    assert told["metrics"][0]["a"]["figure_of"] == "one.decode_rate"
+    assert told["metrics"][0]["a"]["starts"] == 1
+
+
 def test_runs_of_one_command_at_one_time_are_compared_in_pairs(base: Path, compared) -> None:
     """Samples taken in turn are paired, so that a drift of both cancels; others are not."""
     a = [100.0, 95.0, 90.1, 85.0, 80.2]
