@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from gamekit.bench.client_limit import busy_fraction, client_limit
 from gamekit.bench.context import Context
 from gamekit.bench.floor import measure_floor, percentile
 from gamekit.bench.module import Benchmark, Measures, Parameter, Sample
@@ -15,8 +16,16 @@ def run(context: Context) -> Iterator[Sample]:
         floor = measure_floor(context["concurrency"], context["chunk_interval"], context["chunks"])
         if floor.chunks_lost:
             context.flaw(f"{floor.chunks_lost} chunks were lost")
-        if floor.achieved_load < 0.99:
-            context.flaw("the client did not keep up with the chunks that were sent")
+        if floor.server_load < 0.99:
+            context.flaw(f"the scripted server sent {floor.server_load:.1%} of its schedule")
+        limit = client_limit(
+            floor.lag,
+            floor.receiving,
+            chunk_interval_ms=floor.chunk_interval_ms,
+            achieved_load=floor.achieved_load,
+        )
+        if limit is not None:
+            context.flaw(f"the client did not keep up: {limit}")
         yield {
             "client_time_per_chunk": floor.median_us,
             "p95_us": floor.p95_us,
@@ -24,7 +33,7 @@ def run(context: Context) -> Iterator[Sample]:
             "ttft_error_ms": percentile(floor.ttft_error_ms, 0.5),
             "server_late_p95_us": floor.server_late_p95_us,
             "achieved_load": floor.achieved_load,
-            "busy_fraction": floor.lag.busy_fraction,
+            "busy_fraction": busy_fraction(floor.lag, floor.receiving),
         }
 
 

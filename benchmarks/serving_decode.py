@@ -1,20 +1,21 @@
 """Decode rate, TTFT, time per output token and accept length of an engine that serves streams."""
 
-import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import asdict
+from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
 from gamekit import event_loop
+from gamekit.bench.client_limit import busy_fraction, client_limit
 from gamekit.bench.context import Context
-from gamekit.bench.floor import measure_floor
+from gamekit.bench.floor import RunFloor, floor_for
 from gamekit.bench.module import ERROR, Benchmark, Measures, Needs, Parameter, Sample
 from gamekit.bench.prompts import RANDOM_IDS, prompt_set, random_ids
 from gamekit.event_loop import LoopLag
 from gamekit.streaming.client import StreamClient
 from gamekit.streaming.figures import stream_figures
+from gamekit.streaming.receiver import ReceiveLoad
 from gamekit.streaming.record import StreamRecord
 from gamekit.streaming.requests import (
     StreamRequest,
@@ -26,6 +27,15 @@ from gamekit.streaming.requests import (
 DECODING = ("decode_rate", "time_per_output_token", "cycle_time")
 
 
+@dataclass(frozen=True)
+class Wave:
+    """Requests sent at one moment: what came, and how the client fared."""
+
+    records: list[StreamRecord]
+    lag: LoopLag
+    receiving: ReceiveLoad
+
+
 def run(context: Context) -> Iterator[Sample]:
     """Send requests one after another (or a few at once); one sample a request."""
     request = _requests(context)
@@ -35,13 +45,13 @@ def run(context: Context) -> Iterator[Sample]:
         _stream(context, [request(0)])
     notices: Counter[str] = Counter()
     samples: list[dict[str, Any]] = []
-    lags: list[LoopLag] = []
+    sent: list[Wave] = []
     for wave in range(waves):
         context.progress(f"serving_decode: request {len(samples) + 1} of {context['requests']}")
         first = wave * context["concurrency"]
-        records, lag = _stream(context, [request(first + i) for i in range(context["concurrency"])])
-        lags.append(lag)
-        for record in records:
+        one = _stream(context, [request(first + i) for i in range(context["concurrency"])])
+        sent.append(one)
+        for record in one.records:
             sample = _sample(record, notices)
             samples.append(sample)
             yield sample
@@ -51,11 +61,11 @@ def run(context: Context) -> Iterator[Sample]:
         if all(sample.get(metric) is None for sample in samples):
             context.not_known(metric, "; ".join(notices) or "no answer took any time to decode")
     _judge_counts(context, samples)
-    _judge_client(context, lags)
     _judge_speculation(context, samples)
     _judge_cache(context, samples)
     _tell_output_length(context, samples)
-    _measure_client(context, samples)
+    interval_ms = _chunk_interval_ms(samples)
+    _judge_client(context, sent, interval_ms, _measure_client(context, samples, interval_ms))
 
 
 def _requests(context: Context) -> Callable[[int], StreamRequest]:
@@ -81,16 +91,16 @@ def _requests(context: Context) -> Callable[[int], StreamRequest]:
     return lambda n: chat_request(model, prompts.unique(n), tokens, temperature=temperature)
 
 
-def _stream(context: Context, requests: list[StreamRequest]) -> tuple[list[StreamRecord], LoopLag]:
+def _stream(context: Context, requests: list[StreamRequest]) -> Wave:
     """Send the requests at one moment, over connections that are open already."""
 
-    async def send(selector: event_loop.PreciseSelector) -> tuple[list[StreamRecord], LoopLag]:
+    async def send(selector: event_loop.PreciseSelector) -> Wave:
         async with StreamClient(context.engine.url) as client:
             await client.open(len(requests))
             selector.restart()
-            exchanges = await asyncio.gather(*(client.exchange(one) for one in requests))
-            lag = selector.lag()
-            return [await client.read(exchange) for exchange in exchanges], lag
+            client.restart_load()
+            records = await client.streams(requests)
+            return Wave(records, selector.lag(), client.load())
 
     return event_loop.run(send)
 
@@ -125,13 +135,35 @@ def _judge_counts(context: Context, samples: list[dict[str, Any]]) -> None:
         context.flaw("the server counted more tokens than were asked for")
 
 
-def _judge_client(context: Context, lags: list[LoopLag]) -> None:
-    """A client that was busy most of the time is what was measured, not the engine."""
-    busiest = max(lag.busy_fraction for lag in lags)
-    context.fact("client_busy_fraction", round(busiest, 4))
-    context.fact("client_lag_max_ms", round(max(lag.max_ms for lag in lags), 3))
-    if busiest > 0.8:
-        context.flaw(f"the client limited the run: it was busy {busiest:.0%} of the time")
+def _judge_client(
+    context: Context, sent: list[Wave], interval_ms: float | None, floor: RunFloor
+) -> None:
+    """A client that could not keep up is what was measured, not the engine."""
+    waits = [one.receiving.wait_max_ms for one in sent if one.receiving.wait_max_ms is not None]
+    context.fact(
+        "client",
+        {
+            "time_sources": sorted({record.time_source for one in sent for record in one.records}),
+            "busy_fraction": round(max(busy_fraction(one.lag, one.receiving) for one in sent), 4),
+            "lag_max_ms": round(max(one.lag.max_ms for one in sent), 3),
+            "wait_max_ms": round(max(waits), 3) if waits else None,
+        },
+    )
+    rate = None if interval_ms is None else 1000 * context["concurrency"] / interval_ms
+    limits = [
+        client_limit(
+            one.lag,
+            one.receiving,
+            chunk_interval_ms=interval_ms,
+            chunks_per_s=rate,
+            floor=floor,
+        )
+        for one in sent
+    ]
+    why = next((limit for limit in limits if limit is not None), None)
+    if why is not None:
+        limited = len(limits) - limits.count(None)
+        context.flaw(f"the client limited the run ({limited} of {len(sent)} times): {why}")
 
 
 def _judge_speculation(context: Context, samples: list[dict[str, Any]]) -> None:
@@ -163,29 +195,33 @@ def _tell_output_length(context: Context, samples: list[dict[str, Any]]) -> None
         context.warn(f"output_tokens is said to be {known}: {min(lengths)} to {max(lengths)} came")
 
 
-def _measure_client(context: Context, samples: list[dict[str, Any]]) -> None:
-    """The client's own floor at this run's concurrency and chunk rate."""
+def _chunk_interval_ms(samples: list[dict[str, Any]]) -> float | None:
+    """The median over the requests of the mean time between two chunks."""
     gaps = [
         (sample["last_token_ms"] - sample["ttft"]) / (sample["chunks"] - 1)
         for sample in samples
         if not sample.get(ERROR) and sample["chunks"] > 1
     ]
-    interval = min(max(median(gaps), 1.0), 50.0) if gaps else 5.0
+    return median(gaps) if gaps else None
+
+
+def _measure_client(
+    context: Context, samples: list[dict[str, Any]], interval_ms: float | None
+) -> RunFloor:
+    """The client's own floor at this run's concurrency, chunk rate and tokens a chunk."""
     context.progress("serving_decode: measuring the client itself")
-    floor = measure_floor(context["concurrency"], interval, chunks=50)
-    context.fact(
-        "client_floor",
-        {
-            "concurrency": floor.concurrency,
-            "chunk_interval_ms": round(interval, 3),
-            "median_us": floor.median_us,
-            "p95_us": floor.p95_us,
-            "max_us": floor.max_us,
-            "chunks_lost": floor.chunks_lost,
-            "achieved_load": floor.achieved_load,
-            "lag": asdict(floor.lag),
-        },
+    tokens = [
+        (sample["output_tokens"] - 1) / (sample["chunks"] - 1)
+        for sample in samples
+        if not sample.get(ERROR) and sample.get("output_tokens") and sample["chunks"] > 1
+    ]
+    floor = floor_for(
+        context["concurrency"],
+        min(max(interval_ms or 5.0, 1.0), 200.0),
+        max(1.0, median(tokens)) if tokens else 1.0,
     )
+    context.fact("client_floor", floor.describe())
+    return floor
 
 
 BENCHMARK = Benchmark(

@@ -7,8 +7,8 @@ import select
 import socket
 import time
 
-from gamekit.streaming.connection import Connection
 from gamekit.kernel_clock import CONTROL_BYTES, request_stamps
+from gamekit.streaming.connection import Connection
 from gamekit.streaming.receiver import Receiver
 
 # Most that one read takes; what is left is read in the receiver's next round.

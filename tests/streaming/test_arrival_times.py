@@ -15,8 +15,8 @@ from scripted import scripted_server
 from streams import DONE, END, HEAD, event, framed, generated
 
 from gamekit import event_loop
-from gamekit.streaming.client import Exchange, StreamClient
 from gamekit.kernel_clock import CONTROL_BYTES, KernelClock, request_stamps
+from gamekit.streaming.client import Exchange, StreamClient
 from gamekit.streaming.plain_connection import PlainConnection
 from gamekit.streaming.requests import generate_request
 
