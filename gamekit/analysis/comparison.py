@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from gamekit.analysis.contrast import Better, Judged, Verdict, apart, judge, spread_within
 from gamekit.analysis.sides import Pair, Side, pairs, served
-from gamekit.findings import RunSource
+from gamekit.findings import Measurement, RunSource
 from gamekit.knowledge import Comparison, Knowledge
 from gamekit.metrics import METRICS
 from gamekit.numbers import percent
@@ -30,11 +30,15 @@ class SubjectDifference:
 
 @dataclass(frozen=True)
 class MetricVerdict:
-    """One metric of B against the same of A. ``unit`` and ``better`` are the metric's."""
+    """One metric of B against the same of A; ``better`` is the metric's.
+
+    ``notes`` are what else a reader of the verdict has to know of the two figures.
+    """
 
     pair: Pair
     better: Better | None
     judged: Judged
+    notes: tuple[str, ...]
     subjects: tuple[SubjectDifference, ...]
     environments: Comparison
 
@@ -62,6 +66,7 @@ class MetricVerdict:
             "a": _side(knowledge, self.pair.a),
             "b": _side(knowledge, self.pair.b),
             "reason": judged.reason,
+            "notes": list(self.notes),
             "basis": judged.basis,
             "detectable": judged.detectable,
             "subject_differs": [vars(item) for item in self.subjects],
@@ -135,6 +140,7 @@ def verdict_of(knowledge: Knowledge, pair: Pair) -> MetricVerdict:
         pair,
         better,
         _judged(knowledge, pair, better),
+        (*_simulated(knowledge, a, b), *_flaws(a, b)),
         tuple(_subjects_differ(a, b)),
         _environments_differ(knowledge, a, b),
     )
@@ -179,6 +185,28 @@ def _unstable(knowledge: Knowledge, side: Side) -> list[str]:
         return []
     found = knowledge.instabilities(side.record.id)
     return [one.in_words(side.unit) for one in found if one.matters]
+
+
+def _simulated(knowledge: Knowledge, a: Side, b: Side) -> list[str]:
+    of_stand_in = [
+        name
+        for name, side in (("A", a), ("B", b))
+        if side.record is not None
+        and (grade := knowledge.grade(side.record.id)) is not None
+        and grade.name == "simulated"
+    ]
+    if len(of_stand_in) == 1:
+        return [f"{of_stand_in[0]} is of the stand-in engine, and the other is not"]
+    return ["both are of the stand-in engine"] if of_stand_in else []
+
+
+def _flaws(a: Side, b: Side) -> list[str]:
+    return [
+        f"{name}: {flaw}"
+        for name, side in (("A", a), ("B", b))
+        if side.record is not None and isinstance(side.record.finding, Measurement)
+        for flaw in side.record.finding.flaws
+    ]
 
 
 def _as_stated(a: Side, b: Side, reason: str) -> Judged:

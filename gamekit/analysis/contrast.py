@@ -93,9 +93,10 @@ def judge(
     verdict = _verdict(interval, better)
     if verdict == "inconclusive":
         words = (
-            f"if there is a difference, it lies within {percent(ratio.low - 1)} to"
-            f" {percent(ratio.high - 1)}; one of {percent(seen).removeprefix('+')} would be seen in"
+            f"a difference of {percent(seen).removeprefix('+')} would be seen in"
             f" {POWER * 100:.0f} % of such comparisons; {words}"
+            if contrast.error > 0
+            else "the samples of both are all equal"
         )
     return Judged(verdict, ratio, basis, words, seen)
 

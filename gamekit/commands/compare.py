@@ -65,6 +65,8 @@ def _tell(compared: Compared) -> None:
     say()
     for reason, metrics in _reasons(compared).items():
         paragraph(f"{', '.join(metrics)}: {reason}")
+    for note in dict.fromkeys(note for one in compared.metrics for note in one.notes):
+        paragraph(note)
     for differ in compared.environments:
         paragraph(f"environments: {differ.in_words()}")
     if len(compared.metrics) > 1:

@@ -236,3 +236,22 @@ def test_cases_of_a_sweep_meet_by_their_subject(base: Path, compared) -> None:
 def test_what_cannot_be_compared_is_exit_2(base: Path, refused, a: str, b: str, why: str) -> None:
     """An unknown id, another metric, and what is no figure are usage errors."""
     assert why in refused(USAGE, "compare", a, b)
+
+
+def test_a_flaw_of_a_figure_is_told_with_the_verdict(base: Path, compared) -> None:
+    """What a run saw against its own figure does not change the verdict, and is not left out."""
+    slow = {
+        "id": "two.ttft",
+        "metric": "ttft",
+        "value": {"samples": around(30), "unit": "ms"},
+        "flaws": ["the client could not keep up"],
+    }
+    run_file(base, "one", around(80), more=[slow | {"id": "one.ttft", "flaws": []}])
+    run_file(base, "two", around(88), hour=3, more=[slow])
+    _, told = compared("one", "two")
+    assert {one["metric"]: one["notes"] for one in told["metrics"]} == {
+        "decode_rate": [],
+        "ttft": ["B: the client could not keep up"],
+    }
+    ttft = next(one for one in told["metrics"] if one["metric"] == "ttft")
+    assert (ttft["verdict"], ttft["ratio"]["mid"]) == ("inconclusive", 1.0)
