@@ -403,6 +403,8 @@ class Execution:
             engine=self._engine_record(),
             units={one.metric: one.unit for one in self.benchmark.headlines},
             subject=self._first_subject,
+            launch=None if self._start is None else self._start.record(),
+            facts={} if self._start is None else self._start.facts or {},
         )
 
     def _told(self, error: BaseException) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import secrets
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -43,6 +44,7 @@ _FIELDS = {
     "--steps": "steps",  # of gamekit simulate
     _ACCEPTANCE: "imposed_accept_length",
 }
+_TOLD_EVERY_S = 30.0
 # How long a crash may take until the process that was started is gone too.
 _CRASH_S = 3.0
 
@@ -104,7 +106,25 @@ def launched(
         shown = {key: value for key, value in values.items() if len(plan.all_values(key)) > 1}
         names = "".join(f", {key}={value}" for key, value in shown.items())
         begins(f"starting {len(processes)} engine{'s' if len(processes) > 1 else ''}{names}")
-        yield _start_all(plan, values, processes, redactor, api, (begins, progress, interrupted))
+        waits = _both(begins, progress)
+        yield _start_all(plan, values, processes, redactor, api, (begins, waits, interrupted))
+    for process in processes:
+        if process.left:
+            begins(f"these processes of an engine could not be ended: {process.left}")
+
+
+def _both(begins: Progress, progress: Progress) -> Progress:
+    """``progress``, of which ``begins`` is told twice a minute: it is seen in a file as well."""
+    told = time.monotonic()
+
+    def tell(text: str) -> None:
+        nonlocal told
+        progress(text)
+        if time.monotonic() - told > _TOLD_EVERY_S:
+            told = time.monotonic()
+            begins(text)
+
+    return tell
 
 
 def _start_all(
@@ -171,7 +191,7 @@ def tick_facts(context: Context, ticks: Sequence[Tick]) -> None:
     for key in ("gen throughput", "accept len"):
         numbers = [number for tick in ticks if (number := tick.number(key)) is not None]
         if numbers:
-            facts[f"median {key}"] = median(numbers)
+            facts[f"{key.replace(' ', '_')}_median"] = median(numbers)
     context.fact("decode_ticks", facts)
     if used["False"] and context.subject.cuda_graphs == "captured":
         context.flaw(

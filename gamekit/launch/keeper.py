@@ -24,6 +24,7 @@ import time
 from contextlib import suppress
 from typing import Any
 
+_PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 # How long a process that was sent SIGKILL may hang in the kernel, such as in a GPU's driver.
 _LONGEST_KILL_S = 30.0
@@ -42,7 +43,10 @@ def main() -> None:
     signal.set_wakeup_fd(woken, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     with open(0, "rb", buffering=0, closefd=False) as told:
-        job = json.loads(told.readline())
+        line = told.readline()
+    if not line:
+        return
+    job = json.loads(line)
     try:
         engine = subprocess.Popen(  # noqa: S603 - what the user asked to be launched
             job["arguments"],
@@ -51,7 +55,7 @@ def main() -> None:
             stdout=job["output"],
             stderr=job["output"],
             start_new_session=True,
-            preexec_fn=_default_signals,  # noqa: PLW1509 - this process has one thread
+            preexec_fn=_begin,  # noqa: PLW1509 - this process has one thread
         )
     except OSError as error:
         _tell(event="refused", why=f"{error.strerror}: {error.filename}")
@@ -64,7 +68,9 @@ def main() -> None:
     _tell(event="ended", left=_end_all(job["grace_s"], engine.pid if code is None else None))
 
 
-def _default_signals() -> None:
+def _begin() -> None:
+    """In the engine's process, before its program: it does not outlive the keeper."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)
 

@@ -6,6 +6,7 @@ import http.client
 import json
 import os
 import select
+import signal
 import subprocess
 import sys
 import tempfile
@@ -53,7 +54,7 @@ class LaunchedEngine:
         self.process_id: int | None = None
         self.exit_code: int | None = None
         self.refused: str | None = None
-        self.left: list[int] = []
+        self.left: list[int] | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -144,7 +145,10 @@ class LaunchedEngine:
         return found
 
     def end(self) -> None:
-        """End the engine and all that it started, and wait until they are gone."""
+        """End the engine and all that it started, and wait until they are gone.
+
+        ``left`` has then the ids of those that could not be ended.
+        """
         process = self._keeper
         if process is not None:
             self._keeper = None
@@ -155,6 +159,10 @@ class LaunchedEngine:
                 self._hear_out(process, self._grace_s + _LONGEST_END_S)
             finally:
                 process.stdout.close()
+            if self.left is None and self.process_id is not None:
+                # Somebody killed the keeper: what is left is the engine's own group.
+                with suppress(OSError):
+                    os.killpg(self.process_id, signal.SIGKILL)
         self.log.close()
         self._output.close()
 

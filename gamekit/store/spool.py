@@ -8,7 +8,7 @@ import os
 import secrets
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
@@ -16,7 +16,7 @@ from typing import IO, Any
 from pydantic import ValidationError
 
 from gamekit.errors import GamekitError, MachineRefused
-from gamekit.findings import Case, Engine, Environment, Run, Subject
+from gamekit.findings import Case, Engine, Environment, Launch, Run, Subject
 from gamekit.store.append import make_folders, put_run_file, unfinished_files
 from gamekit.store.plain import plain
 from gamekit.store.record import (
@@ -46,6 +46,8 @@ class Beginning:
     engine: Engine | None
     units: Mapping[str, str]
     subject: Subject
+    launch: Launch | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Spool:
@@ -126,6 +128,8 @@ def _claimed(root: Path, beginning: Beginning) -> tuple[str, Path, IO[bytes]]:
         "environment": beginning.environment.model_dump(exclude_defaults=True),
         "state": beginning.state,
         "engine": None if beginning.engine is None else beginning.engine.model_dump(),
+        "launch": None if beginning.launch is None else beginning.launch.model_dump(),
+        "facts": dict(beginning.facts),
         "units": dict(beginning.units),
         "subject": beginning.subject.model_dump(exclude_none=True),
     }
@@ -204,6 +208,8 @@ def _killed_run(run_id: str, file: IO[bytes]) -> RunRecord:
         outcome="failed",
         reason=_WHY_KILLED,
         engine=None if begin["engine"] is None else Engine.model_validate(begin["engine"]),
+        launch=None if not begin.get("launch") else Launch.model_validate(begin["launch"]),
+        facts=begin.get("facts", {}),  # absent in a spool of an earlier release
         environment=Environment.model_validate(begin["environment"]),
         state_before=begin["state"],
         cases=_cases(events),

@@ -168,8 +168,8 @@ def test_decode_lines_are_kept_and_eager_ones_are_a_flaw(root: Path, tmp_path: P
     assert ticks == {
         "count": 2,
         "cuda_graph": {"False": 2},
-        "median gen throughput": 100.0,
-        "median accept len": 2.0,
+        "gen_throughput_median": 100.0,
+        "accept_len_median": 2.0,
     }
     assert outcome.record is not None
     found = next(one for one in outcome.record.findings if isinstance(one, Measurement))
@@ -351,6 +351,10 @@ def test_a_killed_call_leaves_no_engine_and_the_next_records_it(root: Path, tmp_
     killed, own = run_benchmarks(root, ["counting"], append=True)
     assert (killed.recovered, run_of(killed).outcome) == (True, "failed")
     assert run_of(killed).environment.start is not None
+    launch = run_of(killed).launch
+    assert launch is not None
+    assert mark not in launch.command
+    assert "start_up_s" in run_of(killed).facts
     assert run_of(own).outcome == "done"
 
 
