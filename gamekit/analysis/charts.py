@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from gamekit.analysis.calibration import Cycle, calibrate
-from gamekit.analysis.chain import Chain, chain_in_use, target_name
+from gamekit.analysis.chain import Chain, chain_in_use, cycle_at, target_name
+from gamekit.analysis.chain import Cycle as CycleAt
 from gamekit.analysis.cycle_estimates import CycleEstimate
-from gamekit.analysis.derived import Derived, derive
+from gamekit.analysis.derived import Derived, derive, missing
 from gamekit.analysis.levers import Lever
 from gamekit.analysis.options import Option
 from gamekit.analysis.prediction import steps_words
@@ -59,7 +60,7 @@ class Throughput:
 
 @dataclass(frozen=True)
 class Required:
-    """The accept length that a rate asks for, and the accuracy (%) of each step by draft steps."""
+    """The accept length that a rate asks for at the cycle in use, and the accuracy (%) by steps."""
 
     label: str
     accept_length: Derived
@@ -68,10 +69,15 @@ class Required:
 
 @dataclass(frozen=True)
 class Accuracy:
-    """Required accuracy (%) against draft steps at an unchanged cycle; ``now`` is the drafter's."""
+    """Required accuracy (%) against draft steps; ``now`` is the drafter's, as it was told.
+
+    ``measured`` are the numbers of steps whose own cycle was measured here; the others take that of
+    the chain in use, unchanged.
+    """
 
     steps: int
     cycle: Range
+    measured: tuple[int, ...]
     now: Range | None
     required: tuple[Required, ...]
 
@@ -134,11 +140,13 @@ def accuracy(knowledge: Knowledge) -> Accuracy | None:
     if roles.target_rate is not None:
         wanted.append(("target rate", roles.target_rate))
     now = _figure(knowledge, roles.accuracy)
+    cycles = {steps: cycle_at(knowledge, chain, steps) for steps in range(1, MOST_STEPS + 1)}
     return Accuracy(
         chain.steps,
         known[0],
+        tuple(steps for steps, cycle in cycles.items() if cycle.is_measured),
         None if now is None else Range(now.low * 100, now.mid * 100, now.high * 100),
-        tuple(_required(knowledge, label, rate, roles.cycle_time) for label, rate in wanted),
+        tuple(_required(knowledge, label, rate, chain.steps, cycles) for label, rate in wanted),
     )
 
 
@@ -224,13 +232,16 @@ def _label(option: Option) -> str:
     return f"{name} ({option.steps} steps{own})"
 
 
-def _required(knowledge: Knowledge, label: str, rate: str, cycle: str) -> Required:
-    length = f"[{rate}] * [{cycle}] / 1000"
+def _required(
+    knowledge: Knowledge, label: str, rate: str, steps_now: int, cycles: Mapping[int, CycleAt]
+) -> Required:
+    lengths = {steps: f"[{rate}] * [{cycle.id}] / 1000" for steps, cycle in cycles.items()}
+    now = lengths.get(steps_now, "")
     return Required(
         label,
-        derive(knowledge, length, "tok/cycle"),
+        derive(knowledge, now, "tok/cycle") if now else missing("the chain is longer", "tok/cycle"),
         tuple(
-            (steps, derive(knowledge, f"accuracy_for({length}, {steps}) * 100", "%"))
-            for steps in range(1, MOST_STEPS + 1)
+            (steps, derive(knowledge, f"accuracy_for(max(1, {length}), {steps}) * 100", "%"))
+            for steps, length in lengths.items()
         ),
     )

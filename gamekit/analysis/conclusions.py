@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gamekit.analysis import claims, gates
@@ -16,14 +17,15 @@ from gamekit.knowledge import NOTHING_INSTEAD, Instead, Knowledge
 class ClaimChange:
     """A claim under two sets of current figures.
 
-    ``verdict_changes`` and ``side_changes`` (of zero: faster becomes slower) mark those that turn;
-    the rest only comes to another figure.
+    ``verdict_changes`` and ``side_changes`` (of zero: faster becomes slower) mark those that turn,
+    ``moves`` those whose figure left the range it had; the rest only comes to another figure.
     """
 
     before: ClaimResult
     after: ClaimResult
     verdict_changes: bool
     side_changes: bool
+    moves: bool
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,11 @@ class Conclusions:
         """The claims whose verdict or side changes."""
         return tuple(item for item in self.claims if item.verdict_changes or item.side_changes)
 
+    @property
+    def notable(self) -> tuple[ClaimChange, ...]:
+        """The claims that turned, and those whose figure is clearly another."""
+        return tuple(item for item in self.claims if item in self.turned or item.moves)
+
 
 # The two comparisons that decide whether speculation pays, by the roles that they compare.
 SIDES = {
@@ -80,28 +87,43 @@ def sides(knowledge: Knowledge, instead: Instead = NOTHING_INSTEAD) -> dict[str,
 def under_both(knowledge: Knowledge, series: str) -> Conclusions:
     """What a shift of ``series`` changes, from the figure before it to the current one.
 
+    What shifted at the same moment is taken back with it: the figures before were those of all.
     Nothing when the series has not shifted.
     """
     shift = knowledge.series(series).shifted
     if shift is None:
         return Conclusions((), ())
-    return between(knowledge, series, {series: shift.before.id}, NOTHING_INSTEAD)
+    moment = knowledge.moment(shift.after.id)
+    others = (
+        (record.id, knowledge.series(record.id).shifted) for record in knowledge.of_kind("series")
+    )
+    before = {
+        name: other.before.id
+        for name, other in others
+        if other is not None and knowledge.moment(other.after.id) == moment
+    }
+    return between(knowledge, [series], before, NOTHING_INSTEAD)
 
 
-def between(knowledge: Knowledge, series: str, before: Instead, after: Instead) -> Conclusions:
-    """What differs between two choices of current figures that differ in ``series`` alone."""
+def between(
+    knowledge: Knowledge, series: Sequence[str], before: Instead, after: Instead
+) -> Conclusions:
+    """What differs between two choices of current figures, of what rests on one of ``series``."""
     claims_changed: list[ClaimChange] = []
     gates_changed: list[GateChange] = []
-    for dependent in knowledge.dependents(series):
-        if not dependent.computed:
-            continue
-        name = dependent.record.id
-        if dependent.record.finding.kind == "claim":
+    resting = {
+        dependent.record.id: dependent.record
+        for name in series
+        for dependent in knowledge.dependents(name)
+        if dependent.computed
+    }
+    for name, record in resting.items():
+        if record.finding.kind == "claim":
             change = _claim(
                 claims.evaluate(knowledge, name, before), claims.evaluate(knowledge, name, after)
             )
             claims_changed += [change] if change is not None else []
-        elif dependent.record.finding.kind == "approach":
+        elif record.finding.kind == "approach":
             pairs = zip(
                 gates.evaluate(knowledge, name, before),
                 gates.evaluate(knowledge, name, after),
@@ -126,6 +148,13 @@ def _claim(before: ClaimResult, after: ClaimResult) -> ClaimChange | None:
         after,
         verdict_changes=before.verdict != after.verdict,
         side_changes=_side(before.computed) != _side(after.computed),
+        moves=_apart(before.computed, after.computed),
+    )
+
+
+def _apart(one: Result, other: Result) -> bool:
+    return (
+        isinstance(one, Known) and isinstance(other, Known) and not one.range.overlaps(other.range)
     )
 
 

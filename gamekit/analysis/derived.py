@@ -37,10 +37,14 @@ class Derived:
 
     @property
     def words(self) -> str:
-        """The figure with its unit; *unknown* or *impossible* where there is none."""
+        """The figure with its unit; *unknown* or *impossible* where there is none.
+
+        Where only a part of the ranges has one, that is said.
+        """
         if isinstance(self.stated, Known):
             wider = self.rounded.range if isinstance(self.rounded, Known) else None
-            return numbers.with_unit(numbers.span(self.stated.range, wider), self.unit)
+            told = numbers.with_unit(numbers.span(self.stated.range, wider), self.unit)
+            return f"{told}, in part impossible" if self.stated.partly_impossible else told
         return "impossible" if isinstance(self.stated, Impossible) else "unknown"
 
     def as_json(self) -> dict[str, Any] | None:

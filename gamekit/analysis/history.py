@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import groupby
 
 from gamekit.analysis.conclusions import Conclusions, between
 from gamekit.knowledge import Knowledge
@@ -12,17 +13,24 @@ from gamekit.store.load import Record
 
 
 @dataclass(frozen=True)
-class Step:
-    """A moment at which a series came to another current figure.
-
-    ``cause`` is the measurement or review that changed it; ``conclusions`` is what changed with it,
-    under the figures that all series had then.
-    """
+class Move:
+    """A series that came to another current figure, by the measurement or review ``cause``."""
 
     cause: Record
     series: Record
     before: Record | None
     after: Record | None
+
+
+@dataclass(frozen=True)
+class Step:
+    """A moment at which series came to other current figures.
+
+    What one message or run told came at once, so that no conclusion rests on a part of it.
+    ``conclusions`` is what changed, under the figures that all series had before and after.
+    """
+
+    moves: tuple[Move, ...]
     conclusions: Conclusions
 
 
@@ -33,20 +41,26 @@ def replay(knowledge: Knowledge) -> Iterator[Step]:
     place. Reviews of reviews take effect from the start: only what still stands is replayed.
     """
     then: dict[str, str | None] = {record.id: None for record in knowledge.of_kind("series")}
-    for cause, series in _events(knowledge):
-        before = then[series]
-        after = knowledge.current_at(series, cause.id)
-        if after == before:
-            continue
-        earlier = dict(then)
-        then[series] = after
-        yield Step(
-            cause,
-            knowledge.record(series),
-            None if before is None else knowledge.record(before),
-            None if after is None else knowledge.record(after),
-            between(knowledge, series, earlier, dict(then)),
-        )
+    for _, told in groupby(_events(knowledge), lambda event: knowledge.moment(event[0].id)):
+        events = list(told)
+        newest = events[-1][0].id
+        earlier, moves = dict(then), []
+        for cause, series in events:
+            before, after = then[series], knowledge.current_at(series, newest)
+            if after == before:
+                continue
+            then[series] = after
+            moves.append(
+                Move(
+                    cause,
+                    knowledge.record(series),
+                    None if before is None else knowledge.record(before),
+                    None if after is None else knowledge.record(after),
+                )
+            )
+        if moves:
+            moved = [move.series.id for move in moves]
+            yield Step(tuple(moves), between(knowledge, moved, earlier, dict(then)))
 
 
 def _events(knowledge: Knowledge) -> list[tuple[Record, str]]:

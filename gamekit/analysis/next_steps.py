@@ -8,12 +8,12 @@ from typing import Any, Literal
 from gamekit.analysis import approaches, gates
 from gamekit.analysis.gates import GateResult
 from gamekit.analysis.texts import plain
-from gamekit.findings import Approach, Assumption, Evaluation, Finding, Question
+from gamekit.findings import Approach, Assumption, Evaluation, Finding, Outcome, Question
 from gamekit.formula import UnknownResult
 from gamekit.knowledge import Knowledge
 from gamekit.store.load import Record
 
-StepKind = Literal["review", "measure again", "evaluation", "approach"]
+StepKind = Literal["review", "measure again", "gate", "evaluation", "approach"]
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,8 @@ class NextStep:
     """One thing to do. ``id`` is the finding it is about, ``why`` texts as in ``Lead``.
 
     ``command`` is None where no command does it, or nobody told it. ``settles`` are the ids of the
-    assumptions and questions that it answers.
+    assumptions and questions that it answers, ``decides`` those of approaches with a gate that
+    waits for it.
     """
 
     kind: StepKind
@@ -43,6 +44,7 @@ class NextStep:
     command: str | None
     leads: tuple[Lead, ...]
     settles: tuple[str, ...] = ()
+    decides: tuple[str, ...] = ()
 
     def as_json(self, knowledge: Knowledge) -> dict[str, Any]:
         """The step as plain data, its texts with figures and titles in place of ``[[id]]``."""
@@ -68,18 +70,18 @@ def next_steps(knowledge: Knowledge) -> list[NextStep]:
     """What is open, in the order to do it.
 
     First what makes figures doubtful that everything else rests on: series that shifted without a
-    review, and key numbers that were not reproduced. Then the evaluations, running or planned, that
-    decide an open gate, assumption or question or give a figure that a gate waits for, in the order
-    of the findings; last the first open approach, at its first item that is not done.
+    review, and key numbers that were not reproduced. Then what decided gates lead to. Then the
+    evaluations, running or planned, that decide an open gate, assumption or question or give a
+    figure that a gate waits for, in the order of the findings; the first open approach, at its
+    first item that is not done, comes before the evaluation that decides its gates.
     """
     evaluations = _evaluations(knowledge)
     told = {lead for step in evaluations for lead in step.leads}
-    return [
-        *_shifted(knowledge),
-        *_unreproduced(knowledge),
-        *evaluations,
-        *_approach(knowledge, told),
-    ]
+    steps = list(evaluations)
+    for step in _approach(knowledge, told):
+        deciding = (number for number, one in enumerate(evaluations) if step.id in one.decides)
+        steps.insert(next(deciding, len(evaluations)), step)
+    return [*_shifted(knowledge), *_unreproduced(knowledge), *_decided(knowledge), *steps]
 
 
 def _shifted(knowledge: Knowledge) -> list[NextStep]:
@@ -135,6 +137,28 @@ def _unreproduced(knowledge: Knowledge) -> list[NextStep]:
     return steps
 
 
+def _decided(knowledge: Knowledge) -> list[NextStep]:
+    """What the gates of open approaches lead to, where their figures are known."""
+    return [
+        NextStep(
+            "gate",
+            result.record.id,
+            f"{result.gate.title} {'Yes' if result.outcome == 'holds' else 'No'}:"
+            f" {result.applies.text}",
+            (result.explanation, *_next_of(result.applies)),
+            None,
+            (),
+        )
+        for placed in approaches.order(knowledge).open
+        for result in gates.evaluate(knowledge, placed.record.id)
+        if result.outcome in ("holds", "fails") and result.applies is not None
+    ]
+
+
+def _next_of(outcome: Outcome) -> list[str]:
+    return [f"Go on with {_listed(outcome.next)}."] if outcome.next else []
+
+
 def _evaluations(knowledge: Knowledge) -> list[NextStep]:
     open_gates = [
         result
@@ -175,6 +199,7 @@ def _evaluations(knowledge: Knowledge) -> list[NextStep]:
                 command,
                 tuple(leads),
                 tuple(other.id for other in settled),
+                tuple(dict.fromkeys(gate.record.id for gate in decided)),
             )
         )
     return steps

@@ -188,8 +188,8 @@ class _Computing:
         )
         if figure is not None:
             self._figures[key] = figure
-        if reason is not None:
-            (self._reasons if figure is None else self._partly)[key] = reason
+        elif reason is not None:
+            self._reasons[key] = reason
 
     def _set_goal(self) -> None:
         """What requirements are for, once target and baseline are settled."""
@@ -245,8 +245,19 @@ class _Computing:
         words = f"the ceiling at {steps_words(self._given.steps)} is {numbers.span(ceiling)} tok/s"
         if ceiling.high < goal.low:
             return f"no drafter can: {words}, below {self._goal_words()}"
-        where = "in part of the ranges" if in_part else "at the middle of the ranges"
-        return f"no drafter can {where}: {words}, against {self._goal_words()}"
+        if in_part:
+            return f"no drafter can in part of the ranges: {words}, against {self._goal_words()}"
+        easiest, _ = self._given.compute(
+            f"accuracy_for(min({self._terms['steps']} + 1,"
+            f" max(1, {self._terms['required_accept_len']})), {self._terms['steps']})"
+        )
+        part = ""
+        if isinstance(easiest, Known):
+            part = f"; in the rest it takes at least {numbers.number(easiest.range.low * 100)} %"
+        return (
+            f"no drafter can at the middle of the ranges: {words}, against"
+            f" {self._goal_words()}{part}"
+        )
 
     def _goal_words(self) -> str:
         goal = self._given.goal

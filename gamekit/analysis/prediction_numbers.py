@@ -60,7 +60,11 @@ class GivenNumbers:
             if figure is not None and not least <= figure.low <= figure.high <= LARGEST:
                 raise UsageFault(
                     f"{what} of {_plain(figure)}",
-                    mend="give 0 or more" if least == 0 else "give a number above 0",
+                    mend=f"give at most {LARGEST:g}"
+                    if figure.high > LARGEST
+                    else "give 0 or more"
+                    if least == 0
+                    else "give a number above 0",
                 )
 
     def _check_chain(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from gamekit import numbers
 from gamekit.analysis.prediction import OUTPUTS, Prediction, steps_words
 from gamekit.ranges import Range
+from gamekit.speculation import SAME_LENGTH
 
 SHARES = ("accuracy", "required_accuracy", "limit_required_accuracy")
 
@@ -35,6 +36,7 @@ def _scaled(key: str, shown: Range) -> Range:
 def conclusion(prediction: Prediction) -> list[str]:
     """What follows, one sentence each: against the baseline, the break-even, the target."""
     sentences = [*_against_baseline(prediction), *_break_even(prediction), *_target(prediction)]
+    sentences = sentences or _chain_alone(prediction)
     if sentences:
         return sentences
     hint = "" if prediction.given.findings else "; without options the knowledge base is asked"
@@ -45,15 +47,38 @@ def _against_baseline(prediction: Prediction) -> list[str]:
     speedup = prediction.figures.get("speedup")
     if speedup is None:
         return []
-    if speedup.low > 1:
+    # The last digits of a float decide nothing.
+    if speedup.low > 1 + SAME_LENGTH:
         how = "faster than"
-    elif speedup.high < 1:
+    elif speedup.high < 1 - SAME_LENGTH:
         how = "slower than"
     else:
         how = "not clearly apart from"
     rate, without = figure(prediction, "throughput_tok_s"), figure(prediction, "baseline_tok_s")
     change = numbers.percent(speedup.mid - 1)
     return [f"Speculation gives {rate}, {how} the {without} without it ({change})."]
+
+
+def _chain_alone(prediction: Prediction) -> list[str]:
+    """What is known of a chain without anything to hold it against."""
+    known = prediction.figures
+    sentences = []
+    if "throughput_tok_s" in known:
+        length, cycle = figure(prediction, "accept_len"), figure(prediction, "cycle_ms")
+        rate = figure(prediction, "throughput_tok_s")
+        sentences.append(f"{length} in cycles of {cycle} give {rate}.")
+    elif {"accept_len", "accuracy"} <= known.keys() and prediction.given.one_accuracy:
+        at = steps_words(prediction.given.steps)
+        accuracy, length = figure(prediction, "accuracy"), figure(prediction, "accept_len")
+        sentences.append(f"{accuracy} right in every one of {at} give {length}.")
+    elif prediction.given.steps is not None and "accept_len" in known:
+        at = steps_words(prediction.given.steps)
+        sentences.append(f"{at} with these accuracies give {figure(prediction, 'accept_len')}.")
+    if "ceiling_tok_s" in known:
+        at = steps_words(prediction.given.steps)
+        ceiling = figure(prediction, "ceiling_tok_s")
+        sentences.append(f"If every draft were right, {at} would give {ceiling}.")
+    return sentences
 
 
 def _break_even(prediction: Prediction) -> list[str]:

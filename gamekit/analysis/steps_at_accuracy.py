@@ -17,12 +17,10 @@ def fewest_steps(
     goal: str,
     cycle_at: Callable[[int], str],
 ) -> tuple[Range | None, str | None]:
-    """The fewest k with 1000 L(a, k) >= S T(k), and what there is to say where none has it.
+    """The fewest k with 1000 L(a, k) >= S T(k), or why there is none in all of the ranges.
 
     ``accuracy`` (one for all steps), ``goal`` S in tok/s and ``cycle_at(k)`` T(k) in ms are
-    formulas that ``compute`` understands; ranges are those of all their leaves together. The
-    figure is None where no chain up to ``LONGEST_CHAIN`` reaches the goal at the middle of the
-    ranges; with both, the goal is out of reach in part of the ranges only.
+    formulas that ``compute`` understands; ranges are those of all their leaves together.
     """
     low: int | None = None
     mid: int | None = None
@@ -40,6 +38,4 @@ def fewest_steps(
     reached = f"no chain of up to {LONGEST_CHAIN} steps reaches it"
     if low is None:
         return None, reached
-    if mid is None:
-        return None, f"{reached} at the middle of the ranges"
-    return Range(low, mid, mid), f"{reached} in part of the ranges"
+    return None, f"{reached} in part of the ranges, and {low} steps or more in the rest"

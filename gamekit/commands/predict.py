@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gamekit.analysis.prediction import Given, Prediction
 
 # No sign: nothing here is below 0, and a range has a colon, so that no minus has two meanings.
-_NUMBER = re.compile(r"[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]{1,2})?|\.[0-9]+")
+_NUMBER = re.compile(r"[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]{1,3})?|\.[0-9]+")
 
 
 def _range(text: str) -> Range:

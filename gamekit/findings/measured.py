@@ -71,3 +71,13 @@ class Review(Finding):
     )
     reason: Text
     author: Line
+
+    @model_validator(mode="after")
+    def _names_each_once(self) -> Review:
+        twice = [name for place, name in enumerate(self.of) if name in self.of[:place]]
+        if twice:
+            raise ValueError(f"of names {twice[0]} twice")
+        own = [name for name in self.evidence if name in self.of]
+        if own:
+            raise ValueError(f"{own[0]} is both what is judged and the evidence for it")
+        return self

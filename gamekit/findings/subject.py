@@ -12,6 +12,8 @@ Name = Annotated[
     str, StringConstraints(strict=True, min_length=1, max_length=200, pattern=LINE_PATTERN)
 ]
 Count = Annotated[int, Field(strict=True, ge=0)]
+# Longer chains nobody runs, and no formula of the model is computed for.
+MOST_STEPS = 100
 Setting = str | bool | int | Annotated[float, Field(allow_inf_nan=False)]
 
 
@@ -31,7 +33,9 @@ class Subject(Strict):
     )
     speculation: Name | None = Field(default=None, description="Algorithm (EAGLE3, ...) or 'none'.")
     drafter: Name | None = Field(default=None, description="The draft model, or 'none'.")
-    steps: Count | None = Field(default=None, description="Draft steps of one cycle.")
+    steps: Annotated[int, Field(strict=True, ge=0, le=MOST_STEPS)] | None = Field(
+        default=None, description="Draft steps of one cycle."
+    )
     topk: Count | None = None
     draft_tokens: Count | None = Field(
         default=None, description="Tokens that one verify forward takes."

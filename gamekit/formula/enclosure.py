@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from gamekit import speculation
 from gamekit.formula import exact, intervals
 from gamekit.formula.graph import Graph, Step
 from gamekit.formula.intervals import LINE, ONE, ZERO, Interval
@@ -157,7 +158,7 @@ def domain(operation: str, steps: int) -> Interval:
         case "accept_length" | "accept_length_without_end":
             return (0.0, 1.0)
         case "accuracy_for":
-            return (1.0, steps + 1.0)
+            return (1.0, (steps + 1.0) * (1 + speculation.SAME_LENGTH))
     return (1.0, math.inf)
 
 

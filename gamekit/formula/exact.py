@@ -91,7 +91,7 @@ def _applied(  # noqa: C901, PLR0911, PLR0912 - one case an operation
             return 1 - 1 / first
         case "steps_needed":
             speculation.require_accept_length(first)
-            return Fraction(math.ceil(first) - 1)
+            return Fraction(math.ceil(first * (1 - Fraction(speculation.SAME_LENGTH))) - 1)
     raise AssertionError(f"no operation {operation}")
 
 
@@ -109,7 +109,7 @@ def _accuracy_for(accept_length: Fraction, steps: int) -> Fraction:
     """Within 1e-55 of the root of a polynomial, and the root itself where it is a short decimal."""
     speculation.require_steps(steps, at_least=1)
     speculation.require_accept_length(accept_length, steps)
-    if accept_length == steps + 1:
+    if accept_length >= steps + 1:
         return Fraction(1)
     # The float, then Newton in fixed point: each step doubles the digits.
     clamped = min(max(float(accept_length), 1.0), steps + 1.0)

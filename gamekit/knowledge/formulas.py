@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from gamekit.errors import FormulaError
 from gamekit.findings import Claim
 from gamekit.formula import Expression, parse
-from gamekit.knowledge.references import Path, formulas_of
+from gamekit.formula.tree import Comparison, Reference
+from gamekit.knowledge.references import Path, formulas_of, unit_of
 from gamekit.store.load import Record
 
 
@@ -22,10 +23,27 @@ class Formulas:
             for path, text in formulas_of(record.finding):
                 try:
                     expression = _of_its_kind(record, path, parse(text))
+                    self._require_one_unit(expression)
                 except FormulaError as error:
                     self.faults.append(placed(error, record, path))
                 else:
                     self._parsed.setdefault(record.id, {})[path] = expression
+
+    def _require_one_unit(self, expression: Expression) -> None:
+        """Raises ``FormulaError`` for two figures compared that are in different units.
+
+        What is computed on a side has a unit that its formula does not tell.
+        """
+        compared = expression.root
+        if not isinstance(compared, Comparison):
+            return
+        sides = [side.id for side in (compared.left, compared.right) if isinstance(side, Reference)]
+        units = [unit_of(self._records[name].finding) for name in sides if name in self._records]
+        if len(units) == 2 and None not in units and units[0] != units[1]:
+            raise FormulaError(
+                f"predicate: it compares {sides[0]} in {units[0]} with {sides[1]} in {units[1]}",
+                mend="compare figures of one unit",
+            )
 
     def get(self, name: str, *path: str | int) -> Expression:
         """The formula of finding ``name`` at ``path``."""

@@ -8,8 +8,9 @@ from typing import Any
 
 from gamekit.bundled import layers
 from gamekit.errors import ReferenceFault
+from gamekit.findings import Model
 from gamekit.knowledge.grades import Grades
-from gamekit.knowledge.references import WITH_FIGURE, Path
+from gamekit.knowledge.references import WITH_FIGURE, Path, unit_of
 from gamekit.knowledge.standing_in import COUNTING
 from gamekit.store.load import Base, Record
 from gamekit.store.root import CONFIG_FILE, Config
@@ -21,6 +22,18 @@ _KINDS = {
     "root_cause": frozenset({"assumption"}),
     "shown_elsewhere": frozenset({"claim"}),
     "target_model": frozenset({"model"}),
+}
+# By the role in the model, the unit that its formulas take it in.
+_UNITS = {
+    "baseline": "tok/s",
+    "speculative_rate": "tok/s",
+    "target_rate": "tok/s",
+    "cycle_time": "ms",
+    "verify_time": "ms",
+    "shorter_verify": "ms",
+    "accept_length": "tok/cycle",
+    "break_even": "tok/cycle",
+    "accuracy": "1",
 }
 _NO_IDS = {"schema_version", "title", "plan", "budgets"}
 _SECTIONS = "plan"
@@ -77,8 +90,23 @@ def _of_ids(
         elif record.finding.kind not in kinds:
             fitting = f"name a finding of kind {' or '.join(sorted(kinds))}"
             yield path, f"{name} is a {record.finding.kind}", fitting
+        elif path[0] == "model" and (wrong := _misfit(record, str(path[-1]))) is not None:
+            yield path, *wrong
         elif grades is not None and (why := _no_number(record, grades)) is not None:
             yield path, f"{name} is {why}", "name its series, or a figure that counts"
+
+
+def _misfit(record: Record, role: str) -> tuple[str, str] | None:
+    """What keeps a finding from playing a role of the model, and what would fit."""
+    finding = record.finding
+    if isinstance(finding, Model):
+        if finding.role == "target":
+            return None
+        return f"{record.id} is a {finding.role}", "name the model that is served, of role target"
+    unit, wanted = unit_of(finding), _UNITS.get(role)
+    if wanted is None or unit == wanted:
+        return None
+    return f"{record.id} is in {unit}", f"name a figure in {wanted}"
 
 
 def _no_number(record: Record, grades: Grades) -> str | None:

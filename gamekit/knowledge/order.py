@@ -11,16 +11,17 @@ from gamekit.findings import Investigation, Person, Publication, Run, RunSource
 from gamekit.knowledge.effects import Effects
 from gamekit.store.load import Record
 
-Moment = tuple[int, int, str, str]
-Key = tuple[Moment, int, Moment]
+Moment = tuple[int, int, str]
+Key = tuple[Moment, int, Moment, str]
 
 
 class Order:
     """A total order of the records, the same however they were read.
 
-    What replaces a record comes after it. Otherwise an investigation's findings go by their newest
-    message number, and come before everything dated: runs by the time they started, publications
-    and persons by their day. What is equal in all of that goes by id.
+    What replaces a record comes after it, and after all else of the same moment. Otherwise an
+    investigation's findings go by their newest message number, and come before everything dated:
+    runs by the time they started, publications and persons by their day. What is equal in all of
+    that goes by id.
     """
 
     def __init__(
@@ -45,7 +46,7 @@ class Order:
             for target in graph[name]:
                 # Just after the newest that it replaces, where its own moment lies before.
                 base, depth = max((base, depth), (keys[target][0], keys[target][1] + 1))
-            keys[name] = (base, depth, own)
+            keys[name] = (base, depth, own, name)
         return keys
 
     def key(self, name: str) -> Key:
@@ -60,13 +61,13 @@ class Order:
 def _moment(record: Record, runs: Mapping[str, Run]) -> Moment:
     source = record.finding.source
     if isinstance(source, Investigation):
-        return (0, source.newest, "", record.id)
+        return (0, source.newest, "")
     if isinstance(source, RunSource):
-        return (1, 0, _microseconds(runs[source.run].started), record.id)
+        return (1, 0, _microseconds(runs[source.run].started))
     if isinstance(source, Publication):
-        return (1, 0, source.read, record.id)
+        return (1, 0, source.read)
     assert isinstance(source, Person)  # noqa: S101 - the last of the union
-    return (1, 0, source.said, record.id)
+    return (1, 0, source.said)
 
 
 def _microseconds(time: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from gamekit.findings import REFERENCE_IN_TEXT, Approach, Claim, Finding
+from gamekit.findings import REFERENCE_IN_TEXT, Approach, Claim, Finding, Measurement, Series
 
 Path = tuple[str | int, ...]
 
@@ -30,6 +30,13 @@ _FIELDS: dict[str, dict[str, frozenset[str] | None]] = {
 }
 _NEXT = frozenset({"approach", "evaluation"})
 WITH_FIGURE = frozenset({"measurement", "series", "claim"})
+
+
+def unit_of(finding: Finding) -> str | None:
+    """The unit of the figure of a finding; None where it is of a kind that has none."""
+    if isinstance(finding, Measurement):
+        return finding.value.unit
+    return finding.unit if isinstance(finding, Series | Claim) else None
 
 
 @dataclass(frozen=True)

@@ -17,12 +17,12 @@ _LINE = re.compile(r"- (?P<name>[^:\n]+): (?P<value>.+)")
 
 @dataclass(frozen=True)
 class Change:
-    """A conclusion that moved. ``cause`` is the id of what moved it, None where no figure did."""
+    """A conclusion that moved. ``causes`` are the ids of the figures that moved it, if any did."""
 
     name: str
     before: str
     after: str
-    cause: str | None
+    causes: tuple[str, ...]
 
 
 def changes(knowledge: Knowledge, before: str, after: str) -> list[Change]:
@@ -36,7 +36,8 @@ def changes(knowledge: Knowledge, before: str, after: str) -> list[Change]:
         return []
     by = causes(knowledge)
     return [
-        Change(name, then[name], now[name], by[name].id if name in by else None) for name in moved
+        Change(name, then[name], now[name], tuple(one.id for one in by.get(name, ())))
+        for name in moved
     ]
 
 

@@ -40,6 +40,7 @@ _COLOURS = {
     "dark": _Colours("#dddddd", "#8f8f96", "#56b4e9", "#2fc79a", "#f0a030", "#e59ac8"),
 }
 _MARKERS = ("o", "^", "s", "D", "v", "P")
+_LONGEST_IN_TWO_COLUMNS = 34
 _SETTINGS = {
     "svg.hashsalt": "gamekit",
     "svg.fonttype": "path",
@@ -136,7 +137,7 @@ def _throughput(axes: Axes, chart: Throughput, colours: _Colours) -> None:
         color=colours.main,
         markeredgecolor=colours.ink,
         label=f"ceiling at {chart.steps} steps",
-        zorder=4,
+        zorder=2,
     )
     axes.plot(
         [chart.break_even.mid],
@@ -148,6 +149,15 @@ def _throughput(axes: Axes, chart: Throughput, colours: _Colours) -> None:
         markeredgecolor=colours.ink,
         label="break-even",
         zorder=4,
+    )
+    axes.errorbar(
+        [chart.break_even.mid],
+        [rate(chart.break_even.mid, cycle.mid)],
+        xerr=_error([chart.break_even]),
+        fmt="none",
+        capsize=3,
+        ecolor=colours.good,
+        zorder=3,
     )
     labels = dict.fromkeys(point.label for point in chart.measured)
     for number, label in enumerate(labels):
@@ -336,4 +346,7 @@ def _error(figures: list[Range]) -> list[list[float]]:
 
 def _legend(axes: Axes) -> None:
     """Below the plot, where it covers nothing."""
-    axes.figure.legend(loc="outside lower left", ncols=2, handlelength=2.4, columnspacing=1.2)
+    labels = axes.get_legend_handles_labels()[1]
+    # Two columns are as wide as the figure: a longer label would be cut off.
+    columns = 2 if max(map(len, labels), default=0) <= _LONGEST_IN_TWO_COLUMNS else 1
+    axes.figure.legend(loc="outside lower left", ncols=columns, handlelength=2.4, columnspacing=1.2)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 from gamekit import numbers
 from gamekit.analysis.calibration import Calibration, Cycle, calibrate
+from gamekit.analysis.chain import chain_in_use, cycle_at
 from gamekit.analysis.model_error import HeldOut, ModelError, judge
+from gamekit.analysis.prediction_of_base import doubts
 from gamekit.knowledge import Knowledge
 from gamekit.ranges import Range
 
@@ -48,6 +51,7 @@ class Predictions:
     rows: tuple[PredictionRow, ...]
     errors: str
     verdict: str
+    apart: tuple[str, ...]
 
 
 class ModelSection:
@@ -84,13 +88,22 @@ class ModelSection:
 
     def growth(self) -> str:
         """How the host's cycle grows with its draft steps, or why nobody can say."""
-        host = self._calibration.host
+        host, chain = self._calibration.host, chain_in_use(self._knowledge)
+        if chain is not None and chain.steps is not None:
+            longer = cycle_at(self._knowledge, chain, chain.steps + 1)
+            if longer.is_measured:
+                return f"{chain.steps + 1} steps take [[{longer.id}]]"
         for growth in self._calibration.growth:
             if host in growth.cycles:
                 by = numbers.with_unit(numbers.span(growth.per_step), "ms a step")
                 kept = "" if growth.has_interval else " (two points, so without an interval)"
                 return f"{by}{kept}, verify, draft and overhead together"
         return "unknown"
+
+    def doubts(self) -> tuple[str, ...]:
+        """What does not fit together among the findings that play the parts."""
+        chain = chain_in_use(self._knowledge)
+        return () if chain is None else tuple(doubts(self._knowledge, chain))
 
     def predictions(self) -> list[Predictions]:
         """Chains at several accept lengths, each predicted from the others."""
@@ -109,7 +122,18 @@ class ModelSection:
             rows=tuple(_row(one, noisy=error.noise is not None) for one in error.held_out),
             errors=f"{low.removesuffix(' %')} to {high}",
             verdict=_verdict(error),
+            apart=tuple(self._apart(cycle)),
         )
+
+    def _apart(self, cycle: Cycle) -> Iterator[str]:
+        """Findings of the same chain that are judged apart, since something else was told too."""
+        named = ("target", "drafter", "steps", "topk", "host", "concurrency")
+        for other in self._calibration.cycles:
+            alike = all(
+                getattr(other.subject, field) == getattr(cycle.subject, field) for field in named
+            )
+            if other is not cycle and alike and other.whole_requests == cycle.whole_requests:
+                yield from other.ids
 
 
 def _basis(cycle: Cycle) -> str:

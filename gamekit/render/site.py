@@ -126,7 +126,7 @@ class SiteContent:
         turned = [
             step
             for step in replay(self._knowledge)
-            if step.conclusions.turned or step.conclusions.gates or step.conclusions.sides
+            if step.conclusions.notable or step.conclusions.gates or step.conclusions.sides
         ]
         return turned[::-1]
 

@@ -4,6 +4,7 @@
 """
 
 from gamekit.speculation.chain import (
+    SAME_LENGTH,
     NoSuchChain,
     Real,
     accept_length,
@@ -20,6 +21,7 @@ from gamekit.speculation.chain import (
 )
 
 __all__ = [
+    "SAME_LENGTH",
     "NoSuchChain",
     "Real",
     "accept_length",

@@ -13,6 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from gamekit.speculation.chain import SAME_LENGTH
+
 Numbers = NDArray[np.float64]
 
 # Small enough that a chunk and what is computed from it stay in the processor's cache.
@@ -62,7 +64,7 @@ def accuracy_for(accept_length: ArrayLike, steps: ArrayLike) -> Solved:
     more than 1e-12 for k up to 100.
     """
     wanted, k = np.broadcast_arrays(_numbers(accept_length), _numbers(steps))
-    possible = (wanted >= 1) & (wanted <= k + 1) & _is_count(k) & (k >= 1)
+    possible = (wanted >= 1) & (wanted <= (k + 1) * (1 + SAME_LENGTH)) & _is_count(k) & (k >= 1)
     values = np.full(wanted.shape, np.nan)
     for count in np.unique(k[possible]):
         chosen = possible & (k == count)
@@ -93,7 +95,7 @@ def _accuracy_for(wanted: Numbers, steps: int) -> Numbers:
         accuracy = following
         if moved <= _SETTLED:
             break
-    return np.where(wanted == steps + 1, 1.0, accuracy)
+    return np.where(wanted >= steps + 1, 1.0, accuracy)
 
 
 def steps_needed(accept_length: ArrayLike, accuracy: ArrayLike = 1.0) -> Solved:
@@ -103,17 +105,18 @@ def steps_needed(accept_length: ArrayLike, accuracy: ArrayLike = 1.0) -> Solved:
     stays below it: the accept length is 1/(1 - a) or more.
     """
     wanted, a = np.broadcast_arrays(_numbers(accept_length), _numbers(accuracy))
-    taken = wanted * (1 - a)  # a^(k+1) must not be larger than 1 less this
+    enough = wanted * (1 - SAME_LENGTH)
+    taken = enough * (1 - a)  # a^(k+1) must not be larger than 1 less this
     possible = (wanted >= 1) & np.isfinite(wanted) & (a >= 0) & (a <= 1)
     possible &= (taken < 1) | (wanted == 1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        k = np.where(a == 1, np.ceil(wanted), np.ceil(np.log1p(-taken) / np.log(a))) - 1
+        k = np.where(a == 1, np.ceil(enough), np.ceil(np.log1p(-taken) / np.log(a))) - 1
     k = np.where(wanted == 1, 0, np.maximum(k, 0))
     k = np.where(possible, k, 0)
     # The logarithms may miss a whole number by their last digit; the accept length itself decides.
-    less = possible & (k >= 1) & (_accept_length_of(a, k - 1) >= wanted)
+    less = possible & (k >= 1) & (_accept_length_of(a, k - 1) >= enough)
     k = np.where(less, k - 1, k)
-    k = np.where(possible & (_accept_length_of(a, k) < wanted), k + 1, k)
+    k = np.where(possible & (_accept_length_of(a, k) < enough), k + 1, k)
     return Solved(np.where(possible, k, np.nan), possible)
 
 

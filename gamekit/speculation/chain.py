@@ -21,6 +21,10 @@ from operator import mul
 
 Real = float | Fraction
 
+# What is computed in floats may miss a whole number of tokens by its last digits: an accept length
+# that is closer than this share to a ceiling is that ceiling.
+SAME_LENGTH = 1e-12
+
 
 class NoSuchChain(ValueError):
     """No chain of draft steps has these figures; ``reason`` says in plain words why."""
@@ -57,7 +61,7 @@ def accuracy_for(accept_length: float, steps: int) -> float:
     """
     require_steps(steps, at_least=1)
     require_accept_length(accept_length, steps)
-    if accept_length == steps + 1:
+    if accept_length >= steps + 1:
         return 1.0
     # A finite chain needs at least the accuracy of the endless one, and at most that of one step.
     low, high = accuracy_without_end(accept_length), min(1.0, accept_length - 1.0)
@@ -107,7 +111,7 @@ def steps_needed(accept_length: float) -> int:
     Raises ``NoSuchChain`` below 1.
     """
     require_accept_length(accept_length)
-    return math.ceil(accept_length) - 1
+    return math.ceil(accept_length * (1 - SAME_LENGTH)) - 1
 
 
 def cumulative_rates(conditional: Sequence[float]) -> list[float]:
@@ -164,13 +168,16 @@ def require_accuracy(accuracy: Real, *, without_end: bool = False) -> None:
 
 
 def require_accept_length(accept_length: Real, steps: int | None = None) -> None:
-    """Raises ``NoSuchChain`` below 1, and above steps + 1 where ``steps`` is given."""
+    """Raises ``NoSuchChain`` below 1, and above steps + 1 where ``steps`` is given.
+
+    Above by less than the share ``SAME_LENGTH`` is not above.
+    """
     if not 1 <= accept_length < math.inf:
         raise NoSuchChain(
             f"an accept length of {float(accept_length):.12g} does not exist:"
             " every cycle gives at least 1 token"
         )
-    if steps is not None and accept_length > steps + 1:
+    if steps is not None and accept_length > (steps + 1) * (1 + SAME_LENGTH):
         raise NoSuchChain(
             f"an accept length of {float(accept_length):.12g} is above the ceiling of {steps + 1}"
             f" for {steps} steps"

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from knowledge.bases import (
     STAND_IN,
     Data,
+    claim,
     known,
     measurement,
     published,
@@ -165,12 +166,13 @@ def roles() -> Data:
         "model": {
             "baseline": "rates",
             "speculative_rate": "rates",
-            "cycle_time": "rates",
+            "cycle_time": "cycle",
             "accept_length": "lengths",
         }
     }
 
 
+CYCLE = claim("cycle", "[lengths] / [rates] * 1000", "ms")
 LENGTHS = {"metric": "accept_length", "unit": "tok/cycle"}
 
 
@@ -183,6 +185,7 @@ def test_reported_figures_of_the_named_series_pair_and_say_what_is_untold() -> N
         series("lengths", **LENGTHS),
         {**rate, "series": "rates"},
         {**length, "series": "lengths"},
+        CYCLE,
     ]
     found = calibrated(*parts, config=roles())
     assert found.host is only(found)
@@ -191,7 +194,7 @@ def test_reported_figures_of_the_named_series_pair_and_say_what_is_untold() -> N
     assert (found.host.within, found.host.between) == (None, None)
     assert calibrated(*parts).cycles == ()
     clashing = {**length, "series": "lengths", "subject": subject(drafter="another")}
-    assert calibrated(*parts[:3], clashing, config=roles()).cycles == ()
+    assert calibrated(*parts[:3], CYCLE, clashing, config=roles()).cycles == ()
 
 
 def test_the_host_moves_to_what_was_measured() -> None:
@@ -209,6 +212,7 @@ def test_the_host_moves_to_what_was_measured() -> None:
         series("lengths", **LENGTHS),
         {**rate, "series": "rates"},
         {**length, "series": "lengths"},
+        CYCLE,
         measured,
         config=roles(),
     )

@@ -17,6 +17,7 @@ from knowledge.bases import (
 
 from gamekit.analysis.conclusions import Conclusions, under_both
 from gamekit.analysis.history import replay
+from gamekit.formula import Known
 
 PARTS = (
     series("rate"),
@@ -76,12 +77,13 @@ def test_without_a_shift_nothing_differs() -> None:
 def told(*parts: dict) -> list[tuple[str, str, str | None, str | None]]:
     return [
         (
-            step.cause.id,
-            step.series.id,
-            step.before and step.before.id,
-            step.after and step.after.id,
+            move.cause.id,
+            move.series.id,
+            move.before and move.before.id,
+            move.after and move.after.id,
         )
         for step in replay(known(*PARTS, *parts))
+        for move in step.moves
     ]
 
 
@@ -118,14 +120,48 @@ def test_steps_carry_the_conclusions_of_their_time() -> None:
     ]
     assert changed[0] == {"told": ("unknown", "contradicted"), "slack": ("unknown", "computed")}
     assert changed[1]["told"] == ("contradicted", "holds")
-    assert changed[2] == {"gain": ("unknown", "computed")}
-    assert changed[3]["told"] == ("holds", "contradicted")
-    assert [len(step.conclusions.gates) for step in steps] == [0, 0, 1, 1]
+    assert changed[1]["gain"] == ("unknown", "computed")
+    assert changed[2]["told"] == ("holds", "contradicted")
+    assert [len(step.conclusions.gates) for step in steps] == [0, 1, 1]
+
+
+def test_what_was_told_at_once_is_one_step() -> None:
+    """Figures of one message replace those before them together: no mix of both is concluded on."""
+    pair = [
+        measurement(f"{name}-{when}", value, series=name, source=from_messages("9"), **more)
+        for name, values in (("rate", (89, 82)), ("spec", (94, 60)))
+        for when, value, more in (
+            ("early", values[0], {}),
+            (
+                "late",
+                values[1],
+                {"supersedes": [f"{name}-early"], "supersedes_because": "It did not come back."},
+            ),
+        )
+    ]
+    gain = claim("gain", "[spec] - [rate]", "tok/s")
+    steps = list(replay(known(series("rate"), series("spec"), gain, *pair)))
+    assert [[move.cause.id for move in step.moves] for step in steps] == [
+        ["rate-early", "spec-early"],
+        ["rate-late", "spec-late"],
+    ]
+    figures = [step.conclusions.claims[0].after.computed for step in steps]
+    assert [one.range.mid for one in figures if isinstance(one, Known)] == [5, -22]
+
+
+def test_a_figure_that_leaves_its_range_is_notable_and_one_that_stays_is_not() -> None:
+    """From 82 to 83 to 70 tok/s a claim moves; a step within the range before it is left out."""
+    moved = under_both(known(*PARTS, SHIFTED), "rate")
+    assert {one.after.record.id for one in moved.notable} == {"gain", "told", "slack"}
+    within = run("r1", "2026-12-01T00:00:00Z", steady("m", 82.5))
+    last = list(replay(known(*PARTS, within)))[-1]
+    assert {one.after.record.id for one in last.conclusions.claims} >= {"slack"}
+    assert "slack" not in {one.after.record.id for one in last.conclusions.notable}
 
 
 def test_the_last_step_of_a_series_is_its_current_figure() -> None:
     """Replaying everything ends where the knowledge stands."""
     knowledge = known(*PARTS, SHIFTED, review("no", "retracts", ["m"]))
-    last = {step.series.id: step.after for step in replay(knowledge)}
+    last = {move.series.id: move.after for step in replay(knowledge) for move in step.moves}
     for name, after in last.items():
         assert after is knowledge.series(name).current

@@ -50,26 +50,36 @@ def named(steps: list[NextStep]) -> list[tuple[str, str]]:
     return [(step.kind, step.id) for step in steps]
 
 
-def test_an_evaluation_that_decides_an_open_gate_comes_before_its_approach() -> None:
-    """Its outcomes are the gate's two, and one that decides nothing is left out."""
+def test_an_approach_comes_before_the_evaluation_that_decides_its_gate() -> None:
+    """What is to be measured has to be there; one that decides nothing is left out."""
     steps = next_steps(known(*PARTS, BOOTS, PROBE))
-    assert named(steps) == [("evaluation", "probing"), ("approach", "a")]
-    assert [(lead.then, lead.next) for lead in steps[0].leads] == [
+    assert named(steps) == [("approach", "a"), ("evaluation", "probing")]
+    assert [(lead.then, lead.next) for lead in steps[1].leads] == [
         ("Go on.", ("b",)),
         ("Stop here.", ("boots",)),
     ]
-    assert steps[0].command == "run it"
+    assert steps[1].command == "run it"
     # Told once: the approach does not repeat what the evaluation decides.
-    assert steps[1].leads == ()
+    assert steps[0].leads == ()
 
 
 def test_what_is_done_or_decided_is_not_next() -> None:
-    """Once the probe is measured and its evaluation done, the gate is decided and C leads on."""
+    """Once the probe is measured and its evaluation done, what the gate leads to comes first."""
     decided = measurement("measured", 90, series="probe", source=from_messages("2"))
     steps = next_steps(
         known(*PARTS, BOOTS, evaluation("probing", series=["probe"], state="done"), decided)
     )
-    assert named(steps) == [("approach", "a")]
+    assert named(steps) == [("gate", "a"), ("approach", "a")]
+    assert steps[0].title == "Is the probe faster? Yes: Go on."
+    assert steps[0].why[-1] == "Go on with [[b]]."
+
+
+def test_a_gate_that_fails_says_where_that_leads() -> None:
+    """The other outcome of a decided gate is left out."""
+    slow = measurement("slow", 60, series="probe", source=from_messages("2"))
+    steps = next_steps(known(*PARTS, BOOTS, slow))
+    assert steps[0].title == "Is the probe faster? No: Stop here."
+    assert "[[boots]]" in steps[0].why[-1]
 
 
 def test_an_undecided_gate_asks_for_any_figure_it_rests_on() -> None:
@@ -79,7 +89,7 @@ def test_an_undecided_gate_asks_for_any_figure_it_rests_on() -> None:
     )
     again = evaluation("again", series=["rate"])
     steps = next_steps(known(*PARTS, BOOTS, wide, again))
-    assert named(steps) == [("evaluation", "again"), ("approach", "a")]
+    assert named(steps) == [("approach", "a"), ("evaluation", "again")]
 
 
 def test_work_that_an_approach_done_before_brought_is_not_repeated() -> None:
@@ -135,7 +145,7 @@ def test_as_json_texts_name_figures_and_ids() -> None:
     """For agents, ``[[id]]`` in a text is the figure with its id."""
     probing = evaluation("probing", series=["probe"], purpose="Beat [[rate]].")
     knowledge = known(*PARTS, BOOTS, probing)
-    told = next_steps(knowledge)[0].as_json(knowledge)
+    told = next_steps(knowledge)[1].as_json(knowledge)
     assert told["why"][0] == "Beat 80 tok/s [rate]."
     assert told["outcomes"][0]["next"] == ["b"]
 

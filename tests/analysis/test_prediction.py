@@ -206,7 +206,7 @@ NO_STEPS = (
 )
 NOT_AT_THE_MIDDLE = (
     "no drafter can at the middle of the ranges: the ceiling at 2 steps is 91 to 107 tok/s, against"
-    " the target of 100 tok/s"
+    " the target of 100 tok/s; in the rest it takes at least 93.2 %"
 )
 
 
@@ -255,6 +255,43 @@ NOT_AT_THE_MIDDLE = (
 def test_what_is_not_there_says_why(numbers: dict[str, Any], key: str, reason: str) -> None:
     """An unknown names what is missing; an impossible figure the ceiling and what is above it."""
     assert predicted(**numbers).reasons[key] == reason
+
+
+@given(
+    steps=st.integers(1, 12),
+    cycle_ms=st.floats(0.5, 500),
+)
+def test_the_ceiling_that_is_told_is_a_target_that_exists(steps: int, cycle_ms: float) -> None:
+    """Fed back as a target, the ceiling takes every draft right and the same number of steps."""
+    ceiling = predicted(steps=steps, cycle_ms=cycle_ms).figures["ceiling_tok_s"].mid
+    told = predicted(steps=steps, cycle_ms=cycle_ms, target=ceiling)
+    assert told.figures["required_accuracy"].mid == pytest.approx(1, abs=1e-9)
+    assert told.figures["steps_needed"] == Range.exact(steps)
+
+
+@given(length=st.floats(1, 3), cycle_ms=st.floats(0.5, 500))
+def test_the_rate_that_is_told_is_a_baseline_not_clearly_apart(
+    length: float, cycle_ms: float
+) -> None:
+    """Fed back as the baseline, a rate is not faster or slower by the last digit of a float."""
+    rate = predicted(steps=2, cycle_ms=cycle_ms, accept_len=length).figures["throughput_tok_s"].mid
+    told = predicted(steps=2, cycle_ms=cycle_ms, accept_len=length, baseline=rate)
+    assert "not clearly apart from" in conclusion(told)[0]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "said"),
+    [
+        ({"accuracies": (Range.exact(0.64),), "steps": 2}, "64 % right in every one of 2 steps"),
+        ({"accept_len": 2, "cycle_ms": 25}, "2 tok/cycle in cycles of 25 ms give 80 tok/s"),
+        ({"verify_ms": 25, "steps": 2}, "If every draft were right, 2 steps would give 120 tok/s"),
+        ({"accuracies": (Range.exact(0.5),) * 2}, "with these accuracies give 1.75 tok/cycle"),
+        ({"baseline": 80}, "Nothing follows from so little"),
+    ],
+)
+def test_what_follows_of_a_chain_alone_is_said(numbers: dict[str, Any], said: str) -> None:
+    """Without a baseline or target the chain's own figures are the conclusion."""
+    assert said in " ".join(conclusion(predicted(**numbers)))
 
 
 def test_a_target_that_only_part_of_the_ranges_reaches() -> None:
@@ -313,7 +350,7 @@ def test_conclusions_compare_with_the_baseline() -> None:
         ({"cycle_ms": 30, "verify_ms": 20}, "either the cycle time or"),
         ({"cycle_ms": 0}, "above 0"),
         ({"baseline": 0}, "above 0"),
-        ({"target": 1e101}, "target of 1e\\+101"),
+        ({"target": 1e101}, "target of 1e\\+101; give at most 1e+100"),
         ({"draft_ms": -1, "verify_ms": 3}, "0 or more"),
     ],
 )

@@ -51,7 +51,10 @@ def test_json_has_the_contracted_keys(gamekit: Command) -> None:
         "unit": "tok/cycle",
     }
     assert told["required_accuracy"]["mid"] == pytest.approx((math.sqrt(4 * 2.74725 - 3) - 1) / 2)
-    assert told["reasons"] == {"target_tok_s": "unknown because no target was given"}
+    assert told["reasons"] == {
+        "target_tok_s": "unknown because no target was given",
+        "steps_needed_at_accuracy": "no chain of up to 32 steps reaches it",
+    }
 
 
 def test_an_impossible_target_is_an_answer(gamekit: Command) -> None:

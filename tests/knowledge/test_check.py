@@ -292,6 +292,35 @@ def test_a_gate_that_compares_nothing_is_refused() -> None:
     assert "compares" in problem.message
 
 
+def test_a_gate_that_compares_two_units_is_refused() -> None:
+    """A rate against a time decides nothing; what is computed on a side has no unit to compare."""
+    gate = {**GATE, "predicate": "[rate] >= [cycle]"}
+    parts = (
+        series("rate"),
+        measurement("cycle", {"value": 30, "unit": "ms"}, metric="cycle_time"),
+        approach("a", ["x"], gates=[gate]),
+    )
+    problem = only(*parts)
+    assert isinstance(problem, FormulaError)
+    assert "compares rate in tok/s with cycle in ms" in str(problem)
+    computed = {**GATE, "predicate": "[rate] >= 1000 / [cycle]"}
+    build(base(*parts[:2], approach("a", ["x"], gates=[computed])))
+
+
+def test_a_review_names_each_record_once_and_other_evidence() -> None:
+    """A record is neither judged twice by one review, nor evidence against itself."""
+    m = measurement("m", 1)
+    assert "names m twice" in str(only(m, review("r", "retracts", ["m", "m"])))
+    itself = review("r", "disputes", ["m"], evidence=["m"])
+    assert "both what is judged and the evidence" in str(only(m, itself))
+
+
+def test_a_chain_longer_than_formulas_reach_is_refused() -> None:
+    """No figure of the model exists beyond 100 steps, so that no finding may be of more."""
+    build(base(measurement("m", 1, subject={"steps": 100})))
+    assert "steps" in str(only(measurement("m", 1, subject={"steps": 101})))
+
+
 def test_a_formula_over_what_has_no_figure_is_refused() -> None:
     """A formula may name measurements, series and claims, and nothing else."""
     problem = only(finding("model", "k", role="target", name="K"), claim("c", "[k] * 2"))

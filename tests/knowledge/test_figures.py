@@ -182,7 +182,7 @@ def test_a_figure_spans_what_its_leaves_allow(one: list[int], two: list[int], si
 
 GATE = {
     "title": "Does it pay?",
-    "predicate": "[rate] >= [break-even]",
+    "predicate": "[rate] >= [break-even] * 1",
     "if_holds": {"text": "Yes.", "next": ["b"]},
     "if_fails": {"text": "No."},
 }

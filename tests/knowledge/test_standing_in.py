@@ -144,9 +144,60 @@ def test_what_does_not_count_leads_no_plan(tmp_path: Path, part: Data, why: str)
     problem = only(series("rate"), part, config={"key_numbers": ["rate", "m"]}, root=root)
     assert why in problem.message
     assert (problem.file, problem.line) == ("gamekit.yaml", 4)
-    roles = {"baseline": "rate", "speculative_rate": "m", "cycle_time": "rate"}
-    model = {"model": {**roles, "accept_length": "rate"}}
-    assert why in only(series("rate"), part, config=model, root=root).message
+    roles = {"baseline": "rate", "speculative_rate": "m", "cycle_time": "cycle"}
+    model = {"model": {**roles, "accept_length": "length"}}
+    rest = (claim("cycle", "1000 / [rate]", "ms"), claim("length", "[rate] * 0", "tok/cycle"))
+    assert why in only(series("rate"), part, *rest, config=model, root=root).message
+
+
+@pytest.mark.parametrize(
+    ("role", "name", "what", "mend"),
+    [
+        ("baseline", "cycle", "cycle is in ms", "name a figure in tok/s"),
+        ("cycle_time", "length", "length is in tok/cycle", "name a figure in ms"),
+        ("break_even", "rate", "rate is in tok/s", "name a figure in tok/cycle"),
+        ("accuracy", "rate", "rate is in tok/s", "name a figure in 1"),
+        ("target_model", "own", "own is a drafter", "name the model that is served"),
+    ],
+)
+def test_a_role_of_the_model_takes_a_figure_of_its_unit(
+    tmp_path: Path, role: str, name: str, what: str, mend: str
+) -> None:
+    """What is in another unit would be computed with as if it were in the role's own."""
+    root = configured(tmp_path, f"model:\n  {role}: {name}\n")
+    roles = {
+        "baseline": "rate",
+        "speculative_rate": "rate",
+        "cycle_time": "cycle",
+        "accept_length": "length",
+        role: name,
+    }
+    problem = only(
+        series("rate"),
+        claim("cycle", "1000 / [rate]", "ms"),
+        claim("length", "[rate] * 0", "tok/cycle"),
+        finding("model", "own", role="drafter", name="org/own"),
+        config={"model": roles},
+        root=root,
+    )
+    assert what in problem.message
+    assert mend in problem.mend
+    assert problem.line == 5
+
+
+def test_a_lever_takes_a_time(tmp_path: Path) -> None:
+    """An accept length in place of a shorter verify is refused where it is written."""
+    root = configured(tmp_path, "model:\n  levers: {shorter_verify: length}\n")
+    roles = {
+        "baseline": "rate",
+        "speculative_rate": "rate",
+        "cycle_time": "cycle",
+        "accept_length": "length",
+        "levers": {"shorter_verify": "length"},
+    }
+    parts = (claim("cycle", "1000 / [rate]", "ms"), claim("length", "[rate] * 0", "tok/cycle"))
+    problem = only(series("rate"), *parts, config={"model": roles}, root=root)
+    assert "model.levers.shorter_verify: length is in tok/cycle" in problem.message
 
 
 def test_a_root_cause_is_an_assumption_that_exists(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ CHARTS: tuple[Chart, ...] = (
         (Published("theirs (3 steps)", 3, True, (POINT, replace(POINT, rate=Range.exact(99)))),),
     ),
     Throughput(2, Range.exact(33), Range.exact(82), None, Range.exact(2.7), (), ()),
-    Accuracy(2, Range.exact(33), None, (Required("break-even", missing("so", "1"), ()),)),
+    Accuracy(2, Range.exact(33), (), None, (Required("break-even", missing("so", "1"), ()),)),
     Tornado(
         Range.exact(60),
         Range.exact(82),
