@@ -7,6 +7,7 @@ where it is also large enough to matter, ``MATERIAL`` of the figure.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right, insort
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,6 +23,8 @@ MATERIAL = 0.05
 # Of both modes: fewer are outliers.
 _SMALLEST_MODE = 0.2
 _EXACT_UP_TO = 30
+# For the slope of a drift, whose pairs grow with the square.
+_MOST_POINTS = 200
 # The median absolute deviation of a normal distribution, times this, is its standard deviation.
 _OF_NORMAL = 1.4826
 
@@ -84,21 +87,22 @@ def instabilities(samples: Sequence[float], *, modes: bool = True) -> list[Insta
 def drift(samples: Sequence[float]) -> Instability | None:
     """A trend over the order of ``samples`` by the rank test of Mann (1945) and Kendall.
 
-    The size is the slope of Theil (1950) and Sen (1968), end to end, over the median.
+    The size is the slope of Theil (1950) and Sen (1968), end to end, over the middle of the line;
+    many samples are taken in blocks, by their medians.
     """
     p = trend_p(samples)
     if p > LEVEL:
         return None
-    count = len(samples)
+    row = _blocks(samples)
     slope = median(
-        (samples[later] - samples[at]) / (later - at)
-        for at in range(count)
-        for later in range(at + 1, count)
+        (row[later] - row[at]) / (later - at)
+        for at in range(len(row))
+        for later in range(at + 1, len(row))
     )
-    across = slope * (count - 1)
-    middle = median(x - slope * at for at, x in enumerate(samples)) + across / 2
+    across = slope * (len(row) - 1)
+    middle = median(x - slope * at for at, x in enumerate(row)) + across / 2
     ends = (middle - across / 2, middle + across / 2)
-    return Instability("drift", _share(across, middle), ends, count, p=p)
+    return Instability("drift", _share(across, middle), ends, len(samples), p=p)
 
 
 def trend_p(samples: Sequence[float]) -> float:
@@ -108,11 +112,12 @@ def trend_p(samples: Sequence[float]) -> float:
     corrected for ties (Kendall 1970) and with continuity.
     """
     count = len(samples)
-    score = sum(
-        (samples[later] > samples[at]) - (samples[later] < samples[at])
-        for at in range(count)
-        for later in range(at + 1, count)
-    )
+    earlier: list[float] = []
+    score = 0
+    for sample in samples:
+        # Of the earlier ones, those below less those above.
+        score += bisect_left(earlier, sample) - (len(earlier) - bisect_right(earlier, sample))
+        insort(earlier, sample)
     ties = [times for times in Counter(samples).values() if times > 1]
     if not ties and count <= _EXACT_UP_TO:
         return _exact_p(count, score)
@@ -130,11 +135,12 @@ def two_modes(samples: Sequence[float]) -> Instability | None:
     samples: of normal, uniform and exponential noise at most 2 % exceed it.
     """
     row, count = sorted(samples), len(samples)
+    within = _within_parts(row)
     fewest = max(2, math.ceil(_SMALLEST_MODE * count))
     best: tuple[float, int] | None = None
     for at in range(fewest, count - fewest + 1):
         gap = row[at] - row[at - 1]
-        spread = math.sqrt((_squares(row[:at]) + _squares(row[at:])) / (count - 2))
+        spread = math.sqrt(within[at] / (count - 2))
         if gap > 0 and gap > max(1.0, 55 / count) * spread:
             ratio = gap / spread if spread > 0 else math.inf
             best = max(best or (0.0, 0), (ratio, at))
@@ -191,9 +197,24 @@ def _ties(count: int) -> int:
     return count * (count - 1) * (2 * count + 5)
 
 
-def _squares(row: Sequence[float]) -> float:
-    mean = fmean(row)
-    return math.fsum((x - mean) ** 2 for x in row)
+def _blocks(samples: Sequence[float]) -> Sequence[float]:
+    """The samples, or where they are many the medians of equal blocks of them, in order."""
+    size = -(-len(samples) // _MOST_POINTS)
+    return [median(samples[at : at + size]) for at in range(0, len(samples) // size * size, size)]
+
+
+def _within_parts(row: Sequence[float]) -> list[float]:
+    """For every place to cut ``row`` at, the squares about the means of both parts, together."""
+    mean, count = fmean(row), len(row)
+    sums, squares = [0.0], [0.0]
+    for x in row:
+        sums.append(sums[-1] + (x - mean))
+        squares.append(squares[-1] + (x - mean) ** 2)
+    parts = [0.0]
+    for at in range(1, count):
+        between = sums[at] ** 2 / at + (sums[-1] - sums[at]) ** 2 / (count - at)
+        parts.append(max(0.0, squares[-1] - between))
+    return parts
 
 
 def _share(change: float, of: float) -> float:

@@ -40,6 +40,15 @@ def test_a_drift_is_told_with_its_ends() -> None:
     assert found.in_words("tok/s") == "drifts from 478 to 817 tok/s over 15 samples"
 
 
+def test_many_samples_drift_as_few_do() -> None:
+    """The slope of 5000 samples is taken over blocks, and has the same ends."""
+    noise = np.random.default_rng(4).normal(0, 3, 5000)
+    found = drift((np.linspace(80, 100, 5000) + noise).tolist())
+    assert found is not None
+    assert found.levels == pytest.approx((80, 100), abs=0.5)
+    assert found.size == pytest.approx(20 / 90, rel=0.05)
+
+
 def test_a_drift_of_half_a_percent_is_seen_and_does_not_matter() -> None:
     """What is certain need not be large: a tiny trend is no reason against a figure."""
     found = drift([79.8, 79.9, 80.0, 80.1, 80.2])
