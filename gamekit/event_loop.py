@@ -6,9 +6,12 @@ import asyncio
 import gc
 import select
 import selectors
+import signal
+import threading
 import time
 from array import array
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -106,6 +109,29 @@ _TOLERATED_S = 50e-6
 _LONGEST_POLL_S = 1e-3
 
 
+@contextmanager
+def _signals_wait() -> Iterator[None]:
+    """Ctrl-C and SIGTERM come behind this: what a finalizer raises is lost, and they would be.
+
+    An event loop has a finalizer, and the collector finds the loops of earlier runs.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread gets signals
+        return
+    came: list[int] = []
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    ours = {number: handler for number, handler in before.items() if callable(handler)}
+    for number in ours:
+        signal.signal(number, lambda number, _: came.append(number))
+    try:
+        yield
+    finally:
+        for number, handler in ours.items():
+            signal.signal(number, handler)
+        for number in came:
+            signal.raise_signal(number)
+
+
 def run(
     main: Callable[[PreciseSelector], Coroutine[Any, Any, _T]], *, punctual: bool = False
 ) -> _T:
@@ -117,7 +143,8 @@ def run(
     """
     selector = PreciseSelector(punctual=punctual)
     collecting = gc.isenabled()
-    gc.collect()
+    with _signals_wait():
+        gc.collect()
     gc.disable()
     try:
         with asyncio.Runner(loop_factory=lambda: asyncio.SelectorEventLoop(selector)) as runner:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import signal
 import socket
 import time
 
@@ -76,3 +77,25 @@ def test_the_collector_rests_during_a_run_and_returns_after_it() -> None:
     with pytest.raises(RuntimeError, match="as planned"):
         event_loop.run(lambda _: fail())
     assert gc.isenabled()
+
+
+def test_a_signal_that_comes_while_garbage_is_collected_is_not_lost() -> None:
+    """Python drops what a finalizer raises; Ctrl-C in one still ends the run."""
+
+    class Interrupts:
+        def __init__(self) -> None:
+            self.itself = self
+
+        def __del__(self) -> None:
+            signal.raise_signal(signal.SIGINT)
+
+    async def main() -> None:
+        pass
+
+    gc.disable()
+    try:
+        Interrupts()
+        with pytest.raises(KeyboardInterrupt):
+            event_loop.run(lambda _: main())
+    finally:
+        gc.enable()

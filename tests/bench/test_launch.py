@@ -334,7 +334,7 @@ def test_an_interrupted_call_leaves_no_engine(
     with gamekit_with(root, with_grandchild(tmp_path, mark)) as process:
         assert len(alive(mark)) == 3  # gamekit, the engine, its grandchild
         process.send_signal(number)
-        process.communicate()
+        process.communicate(timeout=120)
     assert alive(mark) == []
     (run,) = load(root).runs.values()
     assert run.outcome == "interrupted"
