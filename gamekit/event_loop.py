@@ -128,8 +128,8 @@ def _signals_wait() -> Iterator[None]:
     finally:
         for number, handler in ours.items():
             signal.signal(number, handler)
-        for number in came:
-            signal.raise_signal(number)
+        for arrived in came:
+            signal.raise_signal(arrived)
 
 
 def run(
