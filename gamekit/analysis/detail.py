@@ -18,10 +18,10 @@ def detail(knowledge: Knowledge, name: str) -> dict[str, Any]:
     """The finding or run ``name``; raises ``UsageFault`` when there is neither.
 
     A finding has the keys of ``Knowledge.as_json`` and: ``finding`` (the record as it stands),
-    ``grade_why``, ``environment``, ``claim`` (its evaluation), ``gates`` (those of an approach, as
-    they stand), ``history`` (members of its series, or what superseded what; oldest first),
-    ``shifted``, ``reviews``, ``dependents``. A run has ``id``, ``kind`` "run", ``run`` (the
-    record without raw samples), ``file`` and ``findings``.
+    ``grade_why``, ``unstable`` (what its samples show of other states), ``environment``, ``claim``
+    (its evaluation), ``gates`` (those of an approach, as they stand), ``history`` (members of its
+    series, or what superseded what; oldest first), ``shifted``, ``reviews``, ``dependents``. A run
+    has ``id``, ``kind`` "run", ``run`` (the record without raw samples), ``file`` and ``findings``.
     """
     if name in knowledge.base.runs:
         return _run(knowledge, name)
@@ -40,6 +40,11 @@ def detail(knowledge: Knowledge, name: str) -> dict[str, Any]:
         **knowledge.as_json(name),
         "finding": _written(record),
         "grade_why": [] if grade is None else list(grade.why),
+        "unstable": [
+            one.in_words(knowledge.figure(name).unit)
+            for one in knowledge.instabilities(name)
+            if one.matters
+        ],
         "environment": environment,
         "claim": claims.as_json(knowledge, name) if isinstance(finding, Claim) else None,
         "gates": [_gate(knowledge, result) for result in gates.evaluate(knowledge, name)]

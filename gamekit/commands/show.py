@@ -113,6 +113,9 @@ def _head(knowledge: Knowledge, told: Mapping[str, Any]) -> None:
     if told["grade"]:
         why = f" ({'; '.join(told['grade_why'])})" if told["grade_why"] else ""
         _field("grade", f"{told['grade']}{why}")
+    # Of an inadequate one the grade says so already.
+    if told["unstable"] and told["grade"] != "inadequate":
+        _field("unstable", f"it {'; it '.join(told['unstable'])}")
     if told["claim"]:
         _field("verdict", f"{told['claim']['verdict']}. {told['claim']['explanation']}")
     _field("source", wording.source(told["source"]))

@@ -345,3 +345,20 @@ def test_a_terminal_gets_a_fitted_table(
     assert max(map(len, lines)) <= 40
     assert len(lines) > 4
     assert "[bold]word" in "".join(lines)
+
+
+def test_show_says_that_samples_are_of_two_states(base: Path, gamekit: Command) -> None:
+    """Also of a figure whose grade does not depend on it, such as somebody's word."""
+    path = base / "findings" / "rates.yaml"
+    measured = """\
+  - id: jumpy
+    kind: measurement
+    title: Five requests
+    metric: end_to_end_rate
+    value: {samples: [477.7, 498.9, 496.3, 772.5, 817.0], unit: tok/s}
+    source: {kind: person, name: Ada, said: "2026-01-01"}
+"""
+    path.write_text(path.read_text(encoding="utf-8") + measured, encoding="utf-8")
+    assert "unstable: it has two modes, 491 (n = 3) and 794.8 tok/s" in gamekit("show", "jumpy")
+    assert len(parsed(gamekit("show", "jumpy", "--json"))["unstable"]) == 1
+    assert parsed(gamekit("show", "rate-new", "--json"))["unstable"] == []
