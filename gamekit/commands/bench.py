@@ -31,7 +31,8 @@ _LAST_LINES = 12
     "urls",
     multiple=True,
     metavar="URL",
-    help="The server to measure; two are measured in turn. Without one, a stand-in engine.",
+    help="The server to measure; two are measured in turn. Without one, and without --launch, a"
+    " stand-in engine.",
 )
 @click.option(
     "--launch",
@@ -76,6 +77,9 @@ def command(
 
     Says what was skipped and why, and which series each figure joined. A url that does not answer
     is exit 6, and so is a benchmark that failed or a call that measured nothing.
+
+    An engine that --launch starts is ended with all that it started, however the call ends. It may
+    take --set start_timeout=SECONDS to be ready. Each start is a run of its own.
     """
     from gamekit.bench.discovery import discover, raise_problems
     from gamekit.bench.report import knowledge_with
@@ -144,7 +148,7 @@ def _here(benchmark: Benchmark, reason: str | None) -> str:
 
     if reason is not None:
         return f"cannot run here: {reason}"
-    stand_in = "; without --url it measures the stand-in engine"
+    stand_in = "; without --url and --launch it measures the stand-in engine"
     return f"can run here{stand_in if benchmark.needs is Needs.SERVER else ''}"
 
 
