@@ -10,7 +10,7 @@ PLAN := eagle-k2finetune-game-plan.md
 # MkDocs-Material announces a successor of MkDocs on every start.
 export NO_MKDOCS_2_WARNING := 1
 
-.PHONY: plan test lint format types check perf site zensical clean
+.PHONY: plan test lint format types check perf client peers site zensical clean
 .DEFAULT_GOAL := plan
 .DELETE_ON_ERROR:
 # Two pips at work in one environment disturb each other.
@@ -49,6 +49,16 @@ check: $(VENV)/.site
 # How long the speculation model takes over a million scenarios.
 perf: $(VENV)/.site
 	$(BIN)/python perf/speculation.py
+
+# How precise the client is against a scripted server, and how many chunks a second it follows.
+# Nothing else should run on the machine meanwhile; three minutes.
+client: $(VENV)/.site
+	$(BIN)/python -m perf.client
+
+# The same scripted server under gamekit and under the tools that people use; writes
+# docs/guide/peers.md. Installs them into .venv/peers (gigabytes); a quarter of an hour.
+peers: $(VENV)/.site
+	$(BIN)/python -m perf.peers
 
 site: $(VENV)/.site
 	$(BIN)/gamekit render
