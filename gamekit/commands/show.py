@@ -208,6 +208,10 @@ def _show_run(knowledge: Knowledge, told: Mapping[str, Any]) -> None:
         stand_in = ", a stand-in" if run["engine"]["stand_in"] else ""
         known = (run["engine"].get("name"), run["engine"].get("version"))
         _field("engine", " ".join(filter(None, known)) + stand_in)
+    if run.get("launch"):
+        _field("launched as", run["launch"]["command"])
+    if run.get("facts"):
+        _field("its start", wording.fields(run["facts"]))
     _field("environment", wording.fields(run["environment"]))
     for case in run.get("cases", []):
         _field("case", wording.fields(case.get("parameters", {})) or "no parameters")

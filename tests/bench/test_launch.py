@@ -96,6 +96,12 @@ def test_an_engine_is_started_measured_recorded_and_ended(root: Path) -> None:
     assert run.environment.start is not None
     assert load(root).runs[run.id] == run
     assert alive(f"--port\0{port}") == []
+    shown = subprocess.run(
+        [sys.executable, "-m", "gamekit", "show", run.id],
+        cwd=root, capture_output=True, text=True, check=True,
+    ).stdout  # fmt: skip
+    assert "launched as" in shown
+    assert "start_up_s" in shown
 
 
 def test_every_start_is_a_run_of_its_own_in_one_series(root: Path) -> None:
@@ -339,6 +345,22 @@ def test_an_interrupted_call_leaves_no_engine(
     (run,) = load(root).runs.values()
     assert run.outcome == "interrupted"
     assert run.launch is not None
+
+
+def test_ctrl_c_while_an_engine_starts_is_recorded_and_ends_it(root: Path, tmp_path: Path) -> None:
+    """A start is long: its run is interrupted, and the engine is gone."""
+    mark = f"mark-{tmp_path.name}"
+    with subprocess.Popen(
+        [sys.executable, "-m", "gamekit", "bench", "serving_decode", "--append", "--launch",
+         f"{script(tmp_path, NEVER_READY)} {mark}"],
+        cwd=root, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    ) as process:  # fmt: skip
+        wait_for(lambda: len(alive(mark)) == 2)
+        process.send_signal(signal.SIGINT)
+    assert alive(mark) == []
+    (run,) = load(root).runs.values()
+    assert run.outcome == "interrupted"
+    assert run.reason == "interrupted by Ctrl-C while the engines were starting"
 
 
 def test_a_killed_call_leaves_no_engine_and_the_next_records_it(root: Path, tmp_path: Path) -> None:
