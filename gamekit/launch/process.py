@@ -81,6 +81,9 @@ class LaunchedEngine:
             [sys.executable, "-I", "-S", str(Path(keeper.__file__))],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
+            # What it has to say of a fault of its own belongs there too; and it holds nothing of
+            # this process open, where that is killed.
+            stderr=self._output.fileno(),
             bufsize=0,
             start_new_session=True,
             pass_fds=[self._output.fileno()],
