@@ -276,7 +276,7 @@ def _told_nowhere(
         values = found.setdefault(use.name, [])
         if use.value not in values:
             values.append(use.value)
-    return {name: _typed(" ".join(values)[:200]) for name, values in found.items()}
+    return {name: _typed(" ".join(values)) for name, values in found.items()}
 
 
 def _tells(name: str, field: Field, value: str) -> bool:

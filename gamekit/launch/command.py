@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import socket
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 
@@ -16,6 +16,11 @@ LOOPBACK = "127.0.0.1"
 # A name in braces: JSON among the arguments has quotes or spaces behind its brace.
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _VARIABLE = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
+# The command of a shell within one word: "bash -c 'A={a} serve --steps {steps}'".
+_WITHIN = re.compile(
+    r"(?<![^\s;&])(--?[A-Za-z][\w-]*(?==|\s)|[A-Za-z_]\w*(?==))(?:=|\s+)"
+    r"\{([A-Za-z_]\w*)\}(?![^\s;&])"
+)
 _OF_A_SHELL = frozenset({"|", "||", "&", "&&", ";", ">", ">>", "<", "2>", "2>&1", "&>"})
 _EVERYWHERE = frozenset({"", "0.0.0.0", "::", "localhost", LOOPBACK})  # noqa: S104 - read, not bound
 
@@ -94,7 +99,7 @@ class LaunchCommand:
             variables={name: fill(value) for name, value in self.variables.items()},
             port=port,
             host=LOOPBACK if host is None or host in _EVERYWHERE else host,
-            uses=tuple(_uses(self, fill)),
+            uses=tuple(_uses(self, values)),
         )
 
 
@@ -194,24 +199,31 @@ def _option(words: Iterable[str], flag: str) -> str | None:
     return value
 
 
-def _uses(command: LaunchCommand, fill: Callable[[str], str]) -> Iterator[Use]:
+def _uses(command: LaunchCommand, values: Mapping[str, str]) -> Iterator[Use]:
     """Each placeholder with where it stands; what no flag names is called by its place."""
+
+    def fill(text: str) -> str:
+        # The port is another one at each start, and says nothing of the engine.
+        return _PLACEHOLDER.sub(lambda found: values.get(found[1], found[0]), text)
+
+    def used(text: str, name: str) -> Iterator[Use]:
+        within = {key: flag for flag, key in _WITHIN.findall(text)}
+        for key in sorted(set(_PLACEHOLDER.findall(text)) - {PORT}):
+            if key in within:
+                yield Use(key, within[key], values[key])
+            else:
+                yield Use(key, name, fill(text))
+
     for name, text in command.variables.items():
-        for key in _keys(text):
-            yield Use(key, name, fill(text))
+        yield from used(text, name)
     flag = ""
     for number, word in enumerate(command.words):
         name, sign, text = word.partition("=")
         if not word.startswith("-"):
-            sign, text = "", word
+            text = word
         elif sign:
             flag = name
         else:
-            flag, text = word, word
-        for key in _keys(text):
-            yield Use(key, flag or f"word {number}", fill(text))
-        # "-c 'one two' --flag": what follows the value of a flag still goes by that flag's name.
-
-
-def _keys(text: str) -> set[str]:
-    return set(_PLACEHOLDER.findall(text)) - {PORT}
+            flag = text = word
+        # What follows the value of a flag goes by that flag's name as well.
+        yield from used(text, flag or f"word {number}")

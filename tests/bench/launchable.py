@@ -13,6 +13,7 @@ import argparse
 import json
 import os
 import sys
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 given = argparse.ArgumentParser()
@@ -80,6 +81,7 @@ class Handler(BaseHTTPRequestHandler):
             if tokens == 5 and options.steps is not None:
                 meta |= {"spec_verify_ct": 2, "spec_num_correct_drafts": 2}
             event = {"text": "x" * tokens, "meta_info": meta}
+            time.sleep(0.002)
             self.wfile.write(b"data: " + json.dumps(event).encode() + b"\\n\\n")
             self.wfile.flush()
         self.wfile.write(b"data: [DONE]\\n\\n")

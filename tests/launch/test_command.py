@@ -85,6 +85,14 @@ def test_each_placeholder_is_known_by_where_it_stands() -> None:
     )
 
 
+def test_a_placeholder_in_the_command_of_a_shell_goes_by_its_own_flag() -> None:
+    """Within one word the flag or variable right in front counts; a port is never part of it."""
+    text = "bash -c 'ACC={a} serve --steps {b} --at=x:{port} x {c}'"
+    uses = parse_command(text).filled({key: key * 2 for key in "abc"}, 1).uses
+    assert uses[:2] == (Use("a", "ACC", "aa"), Use("b", "--steps", "bb"))
+    assert uses[2] == Use("c", "-c", "ACC=aa serve --steps bb --at=x:{port} x cc")
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [
