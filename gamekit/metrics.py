@@ -31,6 +31,13 @@ METRICS: dict[str, Metric] = {
         Metric("end_to_end_rate", "tok/s", "higher", "tokens per second, prefill included"),
         Metric("time_per_output_token", "ms", "lower", "time per output token"),
         Metric("ttft", "ms", "lower", "time to first token"),
+        # Of all requests together, in the time in which the load is steady.
+        Metric("output_throughput", "tok/s", "higher", "output throughput"),
+        Metric("request_rate", "requests/s", "higher", "requests completed per second"),
+        Metric("request_latency", "ms", "lower", "time of a whole request"),
+        Metric("goodput", "requests/s", "higher", "requests per second within the limits"),
+        Metric("goodput_share", "1", "higher", "share of requests within the limits"),
+        Metric("client_queueing_delay", "ms", "lower", "time a request waits in the client"),
         Metric("verify_time", "ms", "lower", "time of one verify forward"),
         Metric("client_time_per_chunk", "us", "lower", "time the client adds to a streamed chunk"),
         Metric("speedup", "1", "higher", "rate relative to no speculation"),

@@ -28,7 +28,7 @@ LAYERS = (
     ("analysis",),
     ("stand_in",),
     ("streaming",),
-    ("launch",),
+    ("launch", "load"),
     ("bench",),
     ("render",),
     ("commands",),

@@ -72,6 +72,14 @@ class JsonAnswer:
     body: Any
 
 
+@dataclass(frozen=True)
+class TextAnswer:
+    """The answer to a request that is no stream, as text; what is no UTF-8 in it is replaced."""
+
+    status: int
+    text: str
+
+
 class StreamClient:
     """Sends requests to one server; use it as ``async with StreamClient(url) as client``.
 
@@ -108,8 +116,13 @@ class StreamClient:
     async def open(self, connections: int) -> None:
         """Open connections ahead, so that ``connections`` requests can start at one moment.
 
-        Raises ``BenchmarkFailed`` where the server does not answer.
+        Those that were idle for too long to be used are closed, and do not count. Raises
+        ``BenchmarkFailed`` where the server does not answer.
         """
+        stale = [one for one in self._idle if not one.reusable]
+        self._idle = [one for one in self._idle if one.reusable]
+        for connection in stale:
+            await connection.close()
         missing = connections - len(self._idle)
         opened = await asyncio.gather(
             *(self._connect() for _ in range(missing)), return_exceptions=True
@@ -139,6 +152,12 @@ class StreamClient:
         for reader, exchange in zip(readers, exchanges, strict=True):
             records.append(self._without_key(reader.record(exchange)))
         return records
+
+    async def dated_stream(self, request: StreamRequest) -> tuple[StreamRecord, int]:
+        """``stream``, and when the request was sent, on the clock of ``time.perf_counter_ns``."""
+        reader = _LiveReader()
+        (exchange,) = await self._at_one_moment([request], [reader])
+        return self._without_key(reader.record(exchange)), exchange.sent_ns
 
     async def exchange(self, request: StreamRequest) -> Exchange:
         """Send ``request`` and collect the raw response; nothing is parsed but HTTP."""
@@ -204,6 +223,21 @@ class StreamClient:
         Raises ``BenchmarkFailed`` where the server cannot be reached or the answer does not end.
         """
         payload = b"" if body is None else json.dumps(body).encode()
+        response = await self._whole(method, route, payload, timeout_s)
+        try:
+            answer = json.loads(response.body())
+        except (ValueError, RecursionError):
+            answer = None
+        return JsonAnswer(response.status, answer)
+
+    async def request_text(self, route: str, *, timeout_s: float = 30.0) -> TextAnswer:
+        """``GET`` of a text, such as ``/metrics``; raises as ``request_json`` does."""
+        response = await self._whole("GET", route, b"", timeout_s)
+        return TextAnswer(response.status, response.body().decode("utf-8", "replace"))
+
+    async def _whole(
+        self, method: str, route: str, payload: bytes, timeout_s: float
+    ) -> HttpResponse:
         async with self._connection() as connection:
             connection.begin(self._message(method, route, payload))
             broken_off = await connection.ended(idle_timeout_s=timeout_s, timeout_s=timeout_s)
@@ -215,11 +249,7 @@ class StreamClient:
                 f"{self.address.url}{route} did not answer: {broken_off.message}",
                 mend="is this the engine's HTTP port, and is it up?",
             )
-        try:
-            answer = json.loads(response.body())
-        except (ValueError, RecursionError):
-            answer = None
-        return JsonAnswer(response.status, answer)
+        return response
 
     @asynccontextmanager
     async def _connection(self) -> AsyncIterator[Connection]:

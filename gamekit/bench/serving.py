@@ -1,0 +1,175 @@
+"""What the benchmarks of serving engines share: their requests, one answer's sample, judgements."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from statistics import median
+from typing import Any
+
+from gamekit.bench.context import Context
+from gamekit.bench.floor import RunFloor, floor_for
+from gamekit.bench.module import ERROR, Parameter
+from gamekit.bench.prompts import RANDOM_IDS, prompt_set, random_ids
+from gamekit.streaming.figures import stream_figures
+from gamekit.streaming.record import StreamRecord
+from gamekit.streaming.requests import (
+    StreamRequest,
+    chat_request,
+    completion_request,
+    generate_request,
+)
+
+Row = dict[str, Any]
+
+# Parameters of every such benchmark; those that say how many requests are its own.
+TEMPERATURE = Parameter("temperature", float, 0.0, "sampling temperature", low=0, high=10)
+API = Parameter(
+    "api",
+    str,
+    None,
+    "route of the engine",
+    choices=("sglang", "openai"),
+    default_text="found out",
+)
+PROMPTS = Parameter(
+    "prompts",
+    str,
+    None,
+    "file with one prompt a line",
+    tells="workload",
+    default_text="packaged",
+    check=prompt_set,
+)
+INPUT_IDS = Parameter(
+    "input_ids",
+    int,
+    None,
+    "send this many random token ids",
+    "tokens",
+    low=1,
+    high=1_000_000,
+    tells="input_tokens",
+)
+
+
+def request_maker(context: Context) -> Callable[[int], StreamRequest]:
+    """How request ``number`` is made; tells the subject what is sent.
+
+    Reads the parameters api, max_tokens, temperature, input_ids and prompts. Prompts are unique, so
+    that no prefix cache holds them.
+    """
+    api = context["api"] or context.engine.api
+    tokens, temperature = context["max_tokens"], context["temperature"]
+    ids = context["input_ids"]
+    context.tell(api=api, temperature=temperature)
+    model = context.engine.models[0] if context.engine.models else "default"
+    if ids is not None:
+        context.tell(workload=RANDOM_IDS, input_tokens=ids)
+        context.warn("random token ids understate what drafts are accepted in real text")
+        if api == "sglang":
+            return lambda _: generate_request(random_ids(ids), tokens, temperature=temperature)
+        return lambda _: completion_request(model, random_ids(ids), tokens, temperature=temperature)
+    prompts = prompt_set(context["prompts"])
+    # The user's own word for the workload of a file counts more than the name of the file.
+    named = None if prompts.is_named else context.subject.workload
+    context.tell(workload=named or prompts.name)
+    context.fact("prompts", {"name": prompts.name, "count": len(prompts.prompts)})
+    if api == "sglang":
+        return lambda n: generate_request(prompts.unique(n), tokens, temperature=temperature)
+    return lambda n: chat_request(model, prompts.unique(n), tokens, temperature=temperature)
+
+
+def answer_row(record: StreamRecord, notices: Counter[str]) -> Row:
+    """The sample of one answer, counted from its sending; what is to be known goes to ``notices``.
+
+    That of a failed one holds the error alone.
+    """
+    if record.failure is not None:
+        return {ERROR: str(record.failure)}
+    figures = stream_figures(record)
+    notices.update(figures.warnings)
+    speculation = record.speculation
+    return {
+        "ttft": figures.ttft_ms,
+        "time_per_output_token": figures.time_per_output_token_ms,
+        "decode_rate": figures.decode_rate,
+        "accept_length": figures.accept_length,
+        "cycle_time": figures.cycle_ms,
+        "end_to_end_rate": figures.end_to_end_rate,
+        "last_token_ms": record.last_token_ms,
+        "output_tokens": figures.completion_tokens,
+        "input_tokens": record.prompt_tokens,
+        "cached_tokens": record.cached_tokens,
+        "chunks": len(record.chunks),
+        "first_chunk_tokens": figures.first_chunk_tokens,
+        "finish_reason": record.finish_reason,
+        "verify_count": None if speculation is None else speculation.verify_count,
+        "correct_drafts": None if speculation is None else speculation.correct_drafts,
+    }
+
+
+def judge_counts(context: Context, rows: Sequence[Row]) -> None:
+    """A server that counts more tokens than were asked for is not believed."""
+    if any((row.get("output_tokens") or 0) > context["max_tokens"] for row in rows):
+        context.flaw("the server counted more tokens than were asked for")
+
+
+def judge_speculation(context: Context, rows: Sequence[Row], *flawed: str) -> None:
+    """Under speculation the metrics ``flawed`` say little without an accept length."""
+    speculation = context.subject.speculation
+    if any(row.get("accept_length") is not None for row in rows):
+        return
+    if speculation is None:
+        context.warn("nobody tells whether the engine speculates: --subject speculation=... would")
+    elif speculation != "none":
+        why = f"the engine speculates ({speculation}) and nobody tells the accept length"
+        context.flaw(f"{why}: measure with --set api=sglang", *flawed)
+        context.not_known("accept_length", f"{why} over the {context.subject.api} route")
+
+
+def judge_cache(context: Context, rows: Sequence[Row], *flawed: str) -> None:
+    """Prompts that the prefix cache held are no measure of the prefill."""
+    for row in rows:
+        cached, prompt = row.get("cached_tokens"), row.get("input_tokens")
+        if cached and prompt and cached > prompt / 2:
+            context.flaw("most of a prompt came from the prefix cache", *flawed)
+
+
+def tell_output_length(context: Context, rows: Sequence[Row]) -> None:
+    """The output length belongs to the subject where all answers had the same."""
+    lengths = {row["output_tokens"] for row in rows if not row.get(ERROR)} - {None}
+    known = context.subject.output_tokens
+    if len(lengths) == 1 and known in (None, *lengths):
+        context.tell(output_tokens=lengths.pop())
+    elif known is not None and lengths - {known}:
+        context.warn(f"output_tokens is said to be {known}: {min(lengths)} to {max(lengths)} came")
+
+
+def chunk_interval_ms(rows: Sequence[Row]) -> float | None:
+    """The median over the answers of the mean time between two chunks, in ms."""
+    gaps = [
+        (row["last_token_ms"] - row["ttft"]) / (row["chunks"] - 1)
+        for row in rows
+        if not row.get(ERROR) and row["chunks"] > 1
+    ]
+    return median(gaps) if gaps else None
+
+
+def measure_client(
+    context: Context, rows: Sequence[Row], interval_ms: float | None, concurrency: int
+) -> RunFloor:
+    """The client's own floor at this concurrency, chunk rate and tokens a chunk; kept as a fact."""
+    context.progress(f"{context.benchmark.name}: measuring the client itself")
+    tokens = [
+        (row["output_tokens"] - 1) / (row["chunks"] - 1)
+        for row in rows
+        if not row.get(ERROR) and row.get("output_tokens") and row["chunks"] > 1
+    ]
+    floor = floor_for(
+        concurrency,
+        min(max(interval_ms or 5.0, 1.0), 200.0),
+        max(1.0, median(tokens)) if tokens else 1.0,
+    )
+    context.fact("client_floor", floor.describe())
+    return floor

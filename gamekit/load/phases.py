@@ -1,0 +1,131 @@
+"""Ramp, steady state and drain of a load, told apart by its requests alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gamekit.load.percentiles import quantile
+from gamekit.load.sent import SentRequest
+
+Window = tuple[float, float]
+# Of an open loop: by then requests end at the rate at which they arrive, but for one in ten.
+_MOST_REQUESTS = 0.9
+# Of the mean in flight, in standard deviations of a change that is chance alone.
+_BY_CHANCE = 3.0
+
+
+@dataclass(frozen=True)
+class Phases:
+    """The phases of a load; times in milliseconds since it began.
+
+    ``whole`` is from the first request that was due to the end of the last one, ``steady`` the part
+    in which figures of the load are taken. Where there is no ``steady``, or it is too short to say
+    much, ``too_short`` says why.
+    """
+
+    whole: Window
+    steady: Window | None
+    too_short: str | None
+
+    @property
+    def measured(self) -> Window:
+        """The window of the figures: the steady state, or all of it where there is none."""
+        return self.steady or self.whole
+
+    @property
+    def ramp(self) -> Window:
+        """What comes before the steady state."""
+        return (self.whole[0], self.measured[0])
+
+    @property
+    def drain(self) -> Window:
+        """What comes behind it."""
+        return (self.measured[1], self.whole[1])
+
+
+def closed_phases(requests: Sequence[SentRequest], concurrency: int) -> Phases:
+    """The phases of a closed loop of ``concurrency`` slots.
+
+    Steady is the time in which all slots are busy, without the first request of each: those were
+    sent at one moment, and an engine fills all their prompts at once, as it never does again. It
+    begins when the last of them has ended, and ends when the first slot stays empty. Raises
+    ``ValueError`` without requests.
+    """
+    whole = _whole(requests)
+    first: dict[int, float] = {}
+    last: dict[int, float] = {}
+    for one in sorted(requests, key=lambda one: one.sent_ms):
+        if one.slot is not None:
+            first.setdefault(one.slot, one.ended_ms)
+            last[one.slot] = one.ended_ms
+    if len(first) < concurrency:
+        few = f"only {len(first)} of {concurrency} slots were ever busy"
+        return Phases(whole, None, f"{few}: send more requests")
+    return _judged(whole, (max(first.values()), min(last.values())), requests)
+
+
+def open_phases(requests: Sequence[SentRequest]) -> Phases:
+    """The phases of an open loop.
+
+    The number in flight grows for as long as a request takes: steady begins when nine of ten
+    requests would have ended, counted from the first arrival, and ends at the last arrival. Raises
+    ``ValueError`` without requests.
+    """
+    whole = _whole(requests)
+    begin = whole[0] + quantile([one.ended_ms - one.sent_ms for one in requests], _MOST_REQUESTS)
+    return _judged(whole, (begin, max(one.scheduled_ms for one in requests)), requests)
+
+
+def _whole(requests: Sequence[SentRequest]) -> Window:
+    if not requests:
+        raise ValueError("a load without requests has no phases")
+    return (min(one.due_ms for one in requests), max(one.ended_ms for one in requests))
+
+
+def _judged(whole: Window, steady: Window, requests: Sequence[SentRequest]) -> Phases:
+    if steady[1] <= steady[0]:
+        return Phases(whole, None, "it ended before there was a steady state")
+    typical = quantile([one.ended_ms - one.sent_ms for one in requests], 0.5)
+    length = steady[1] - steady[0]
+    # A request's length is what rates within the window depend on the phase of.
+    if length < 0.9 * typical:
+        short = f"the steady state lasted {length / 1000:.3g} s, and a request {typical / 1000:.3g}"
+        return Phases(whole, steady, f"{short} s")
+    return Phases(whole, steady, None)
+
+
+def share_within(begin: float, end: float, window: Window) -> float:
+    """The part of the time from ``begin`` to ``end`` that lies within ``window``."""
+    if end <= begin:
+        return float(window[0] <= begin < window[1])
+    return max(0.0, min(end, window[1]) - max(begin, window[0])) / (end - begin)
+
+
+def mean_in_flight(requests: Sequence[SentRequest], window: Window) -> float | None:
+    """The mean number of requests in flight over ``window`` as the client saw it, failed or not."""
+    if window[1] <= window[0]:
+        return None
+    busy = math.fsum(
+        share_within(one.sent_ms, one.ended_ms, window) * (one.ended_ms - one.sent_ms)
+        for one in requests
+    )
+    return busy / (window[1] - window[0])
+
+
+def in_flight_at(requests: Sequence[SentRequest], at_ms: float) -> int:
+    """How many requests had been due and had not ended."""
+    return sum(one.scheduled_ms <= at_ms < one.ended_ms for one in requests)
+
+
+def backlog_grew(requests: Sequence[SentRequest], steady: Window) -> tuple[int, int] | None:
+    """Requests in flight at begin and end of an open loop's steady state, where they grew.
+
+    Where arrivals are Poisson and nothing queues, the number in flight at one time is a Poisson
+    variable of some mean m, and the difference of two has a variance of at most 2m: three times its
+    root is not chance.
+    """
+    before, after = in_flight_at(requests, steady[0]), in_flight_at(requests, steady[1])
+    mean = (before + after) / 2
+    return (before, after) if after - before > _BY_CHANCE * math.sqrt(2 * mean) else None

@@ -1,0 +1,226 @@
+"""Sends a load: a closed loop that keeps so many requests in flight, or an open one of arrivals."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+
+from gamekit import event_loop
+from gamekit.errors import BenchmarkFailed
+from gamekit.event_loop import PreciseSelector
+from gamekit.load.sent import LoadRun, SentRequest
+from gamekit.load.server_view import ServerWatch
+from gamekit.streaming.client import StreamClient
+from gamekit.streaming.requests import StreamRequest
+
+MakeRequest = Callable[[int], StreamRequest]
+
+# Connections for the arrivals of the next so many seconds are opened ahead, looked at so often.
+_AHEAD_S = 0.25
+_LOOK_S = 0.05
+# Requests of an open loop are made so long before they are due: a large one takes a while.
+_MADE_AHEAD_S = 0.02
+
+
+def closed_loop(
+    url: str,
+    make: MakeRequest,
+    concurrency: int,
+    *,
+    requests: int | None = None,
+    duration_s: float | None = None,
+) -> LoadRun:
+    """Keep ``concurrency`` requests in flight: whenever one ends, the next one is sent at once.
+
+    None is sent after ``requests``, nor after ``duration_s``; what is in flight then is read to its
+    end. ``make`` makes the request of a number from 0. Raises ``BenchmarkFailed`` where the server
+    cannot be reached.
+    """
+
+    async def send(selector: PreciseSelector) -> LoadRun:
+        async with StreamClient(url) as client:
+            watch = await ServerWatch.begin(client)
+            loop = _ClosedLoop(client, make, concurrency, requests, duration_s)
+            await client.open(concurrency + 1)
+            async with watch.watching():
+                selector.restart()
+                client.restart_load()
+                sent = await loop.run()
+                lag, receiving = selector.lag(), client.load()
+            view = await watch.end(loop.began_ns, generated_by(sent))
+            return LoadRun(sent, concurrency, lag, receiving, view)
+
+    return event_loop.run(send)
+
+
+def open_loop(url: str, make: MakeRequest, arrivals_s: Sequence[float]) -> LoadRun:
+    """Send a request at each of ``arrivals_s`` (seconds since the load began), come what may.
+
+    Raises as ``closed_loop`` does.
+    """
+
+    async def send(selector: PreciseSelector) -> LoadRun:
+        async with StreamClient(url) as client:
+            watch = await ServerWatch.begin(client)
+            loop = _OpenLoop(client, make, arrivals_s)
+            await loop.open_ahead(0.0)
+            async with watch.watching():
+                selector.restart()
+                client.restart_load()
+                sent = await loop.run()
+                lag, receiving = selector.lag(), client.load()
+            view = await watch.end(loop.began_ns, generated_by(sent))
+            return LoadRun(sent, None, lag, receiving, view)
+
+    # A request that is due must not wait for a processor that idled deeply.
+    return event_loop.run(send, punctual=True)
+
+
+def generated_by(sent: Sequence[SentRequest]) -> int:
+    """The tokens that the requests which did not fail brought."""
+    return sum(one.record.completion_tokens or 0 for one in sent if not one.failed)
+
+
+class _Loop:
+    """What both loops share: the clock, and one request from its sending to its end."""
+
+    def __init__(self, client: StreamClient) -> None:
+        self._client = client
+        self._sent: list[SentRequest] = []
+        self.began_ns = 0
+
+    def _ms(self, at_ns: float) -> float:
+        return (at_ns - self.began_ns) / 1e6
+
+    async def _one(
+        self, request: StreamRequest, number: int, slot: int | None, scheduled_ms: float
+    ) -> float:
+        """Send it and keep what came of it; returns when it ended, in ms."""
+        record, sent_ns = await self._client.dated_stream(request)
+        sent_ms = self._ms(sent_ns)
+        # By the stamps of its bytes, where it came to its end: not when this line had its turn.
+        ended_ms = (
+            self._ms(time.perf_counter_ns())
+            if record.failure is not None or record.end_ms is None
+            else sent_ms + record.end_ms
+        )
+        self._sent.append(SentRequest(number, slot, scheduled_ms, sent_ms, ended_ms, record))
+        return ended_ms
+
+    def _in_order(self) -> tuple[SentRequest, ...]:
+        return tuple(sorted(self._sent, key=lambda one: one.sent_ms))
+
+
+class _ClosedLoop(_Loop):
+    def __init__(
+        self,
+        client: StreamClient,
+        make: MakeRequest,
+        concurrency: int,
+        requests: int | None,
+        duration_s: float | None,
+    ) -> None:
+        super().__init__(client)
+        self._make = make
+        self._concurrency = concurrency
+        self._requests = requests
+        self._duration_s = duration_s
+        self._made: deque[tuple[int, StreamRequest]] = deque()
+        self._numbers = 0
+
+    async def run(self) -> tuple[SentRequest, ...]:
+        for _ in range(self._concurrency):
+            self._make_ahead()
+        self.began_ns = time.perf_counter_ns()
+        await _all([self._slot(slot) for slot in range(self._concurrency)])
+        return self._in_order()
+
+    def _make_ahead(self) -> None:
+        if self._requests is None or self._numbers < self._requests:
+            self._made.append((self._numbers, self._make(self._numbers)))
+            self._numbers += 1
+
+    async def _slot(self, slot: int) -> None:
+        free_ms = 0.0
+        while self._made and not self._over():
+            number, request = self._made.popleft()
+            answer = asyncio.ensure_future(self._one(request, number, slot, free_ms))
+            try:
+                await asyncio.sleep(0)  # it is on its way: time to make another
+                self._make_ahead()
+                free_ms = await answer
+            finally:
+                answer.cancel()
+
+    def _over(self) -> bool:
+        elapsed_s = (time.perf_counter_ns() - self.began_ns) / 1e9
+        return self._duration_s is not None and elapsed_s >= self._duration_s
+
+
+class _OpenLoop(_Loop):
+    def __init__(
+        self, client: StreamClient, make: MakeRequest, arrivals_s: Sequence[float]
+    ) -> None:
+        super().__init__(client)
+        self._make = make
+        self._arrivals_s = arrivals_s
+        self._next = 0
+
+    async def open_ahead(self, now_s: float) -> None:
+        """Open a connection for each arrival of the near future, and one to spare."""
+        due = 0
+        for at in self._arrivals_s[self._next :]:
+            if at > now_s + _AHEAD_S:
+                break
+            due += 1
+        # Where none can be made, the request that would have used it says so.
+        with suppress(BenchmarkFailed):
+            await self._client.open(due + 1)
+
+    async def run(self) -> tuple[SentRequest, ...]:
+        self.began_ns = time.perf_counter_ns()
+        opening = asyncio.ensure_future(self._keep_open())
+        try:
+            await _all([self._arrive()])
+        finally:
+            opening.cancel()
+        return self._in_order()
+
+    async def _keep_open(self) -> None:
+        while True:
+            await asyncio.sleep(_LOOK_S)
+            await self.open_ahead(self._ms(time.perf_counter_ns()) / 1000)
+
+    async def _arrive(self) -> None:
+        async with asyncio.TaskGroup() as group:
+            for number, at_s in enumerate(self._arrivals_s):
+                await self._until(at_s - _MADE_AHEAD_S)
+                request = self._make(number)
+                await self._until(at_s)
+                self._next = number + 1
+                group.create_task(self._one(request, number, None, at_s * 1000))
+            # The last ones begin before the group waits for all.
+
+    async def _until(self, at_s: float) -> None:
+        left_s = at_s - (time.perf_counter_ns() - self.began_ns) / 1e9
+        # Also where it is late already: what was started has its turn.
+        await asyncio.sleep(max(0.0, left_s))
+
+
+async def _all(work: Sequence[object]) -> None:
+    """Do all of it at once; the first fault ends the rest, and is raised by itself."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            for one in work:
+                group.create_task(one)  # type: ignore[arg-type]  # coroutines
+    except ExceptionGroup as faults:
+        raise _first(faults) from None
+
+
+def _first(fault: Exception) -> Exception:
+    while isinstance(fault, ExceptionGroup):
+        fault = fault.exceptions[0]
+    return fault
