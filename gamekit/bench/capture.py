@@ -31,6 +31,8 @@ _PACKAGES = (
     "nvidia-nccl-cu13",
 )
 _VARIABLES = ("NCCL_", "CUDA_", "SGLANG_")
+# Differs in every start without steering anything.
+_NO_SETTING = "SGLANG_RUN_ID"
 _GPU_TIMEOUT_S = 5.0
 # nvidia-smi's name of a property, and the name in the state.
 _GPU_STATE = {
@@ -148,7 +150,7 @@ def engine_variables(redactor: Redactor, environ: Mapping[str, str]) -> dict[str
     return {
         name: HIDDEN if is_secret_name(name) else redactor.text(value)
         for name, value in sorted(environ.items())
-        if name.startswith(_VARIABLES)
+        if name.startswith(_VARIABLES) and name != _NO_SETTING
     }
 
 
