@@ -89,7 +89,7 @@ def precision(server_core: int) -> list[str]:
         "absolute errors, median / 95th percentile over all streams; goals for the latter",
         "",
         (
-            "| streams | TTFT ms | goal | time per token % | rate % | goal | added µs a chunk, median"
+            "| streams | TTFT ms | goal | time per token % | rate % | goal | added µs, median"
             " / p95 / most | lost | server late µs, median / p95 |"
         ),
         "|---|---|---|---|---|---|---|---|---|",
