@@ -28,7 +28,7 @@ PRECISION_STREAMS = (1, 16, 64, 200)
 CEILING = SimulatorConfig(prefill_ms=100, cycle_ms=5)
 CEILING_TOKENS = 301
 CEILING_STREAMS = (5, 15, 25, 50, 100, 125, 150, 200)
-LONGEST_S = 90.0
+LONGEST_S = 150.0
 
 
 @dataclass(frozen=True)

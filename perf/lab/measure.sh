@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# Measures one round of the lab's targets on a GPU host where sglang runs offline, and appends the
+# findings: perf/lab/measure.sh ROUND, in the root of the knowledge base, with LAB_HOST (the short
+# name of the host), and for the rounds of a real model MODEL and DRAFTER (folders).
+#
+# The 8B-shaped target has random weights: the GPU sets its pace, and its accept length is imposed.
+# All engines of a round start side by side, and are measured in turn, request by request.
+set -euo pipefail
+round=${1:?usage: perf/lab/measure.sh ROUND}
+host=${LAB_HOST:?LAB_HOST is the short name of this host}
+gamekit=(python3 -m gamekit)
+
+common="--attention-backend triton --sampling-backend pytorch --grammar-backend none \
+  --mem-fraction-static 0.95 --max-total-tokens 16384 --cuda-graph-max-bs-decode 16 \
+  --disable-radix-cache --random-seed 1 --enable-metrics"
+engine="python3 -m sglang.launch_server $common"
+
+# dense [flags]: the 8B-shaped target; eagle STEPS LENGTH [flags]: with EAGLE-3 at that length
+dense() { echo "$engine --model-path perf/lab/llama-8b --load-format dummy --skip-tokenizer-init $*"; }
+eagle() {
+  local steps=$1 length=$2; shift 2
+  echo "SGLANG_SIMULATE_ACC_LEN=$length $(dense "$@") $(speculating perf/lab/llama-8b-eagle3 "$steps")" \
+    "--speculative-draft-load-format dummy"
+}
+moe() { echo "$engine --model-path perf/lab/moe-16b --load-format dummy --skip-tokenizer-init $*"; }
+moe_eagle() {
+  local steps=$1 length=$2; shift 2
+  echo "SGLANG_SIMULATE_ACC_LEN=$length $(moe "$@") $(speculating perf/lab/moe-16b-eagle3 "$steps")" \
+    "--speculative-draft-load-format dummy"
+}
+speculating() {
+  echo "--speculative-algorithm EAGLE3 --speculative-draft-model-path $1 --speculative-num-steps $2" \
+    "--speculative-eagle-topk 1 --speculative-num-draft-tokens $(($2 + 1))"
+}
+
+# measure BENCHMARKS SETTINGS COMMAND...
+measure() {
+  local benchmarks=$1 settings=$2; shift 2
+  # Ports of our own: sglang derives further ones, 10000 higher.
+  local launches=() port=31000
+  for command in "$@"; do launches+=(--launch "$command --port $((port += 100))"); done
+  # shellcheck disable=SC2086 # several words each
+  "${gamekit[@]}" bench $benchmarks $settings "${launches[@]}" --subject "host=$host" --append
+}
+ids="--set input_ids=64 --set max_tokens=257 --set requests=${REQUESTS:-15} --set warmup=2"
+
+case $round in
+  lengths)  # what a cycle costs, whatever comes out of it; graphs on and off
+    measure serving_decode "$ids" "$(dense)" "$(dense --disable-cuda-graph)" \
+      "$(eagle 3 1)" "$(eagle 3 2)" "$(eagle 3 3)" "$(eagle 3 4)" ;;
+  steps)  # what one step more costs
+    measure serving_decode "$ids" "$(dense)" "$(eagle 3 2)" "$(eagle 1 2)" "$(eagle 2 2)" \
+      "$(eagle 5 2)" ${EXTRA:+"$(eagle $EXTRA)"} ;;
+  again)  # the third start of the baseline and of one chain
+    measure serving_decode "$ids" "$(dense)" "$(eagle 3 2)" "$(eagle 3 2 --disable-cuda-graph)" ;;
+  real)  # a real small model, once, with a drafter that knows nothing
+    small="$engine --model-path $MODEL --served-model-name SmolLM2-135M-Instruct"
+    measure serving_decode "--set max_tokens=257 --set requests=${REQUESTS:-15} --set warmup=2" \
+      "$small" "$small $(speculating "$DRAFTER" 3)" ;;
+  moe)  # the same questions for a mixture of experts
+    measure serving_decode "$ids" "$(moe)" "$(moe_eagle 3 2)" "$(moe_eagle 3 3)" ;;
+  *)
+    echo "no round $round: lengths, steps, again, real or moe" >&2; exit 2 ;;
+esac
