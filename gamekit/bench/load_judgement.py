@@ -89,16 +89,12 @@ def judge_phases(context: Context, runs: Sequence[tuple[LoadRun, Phases]]) -> No
     short = [phases.too_short for _, phases in runs if phases.too_short is not None]
     if short:
         context.flaw(f"no steady state in {len(short)} of {len(runs)} repetitions: {short[0]}")
-    for run, phases in runs:
-        grew = (
-            backlog_grew(run.requests, phases.steady)
-            if run.concurrency is None and phases.steady is not None
-            else None
-        )
+    for run, _ in runs:
+        grew = backlog_grew(run.requests) if run.concurrency is None else None
         if grew is not None:
             context.flaw(
-                "the server did not keep up with the arrivals: while load was steady the requests"
-                f" in flight grew from {grew[0]} to {grew[1]}"
+                "the server did not keep up with the arrivals: the requests in flight grew from"
+                f" {grew[0]} to {grew[1]}"
             )
             return
 

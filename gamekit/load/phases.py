@@ -119,13 +119,18 @@ def in_flight_at(requests: Sequence[SentRequest], at_ms: float) -> int:
     return sum(one.scheduled_ms <= at_ms < one.ended_ms for one in requests)
 
 
-def backlog_grew(requests: Sequence[SentRequest], steady: Window) -> tuple[int, int] | None:
-    """Requests in flight at begin and end of an open loop's steady state, where they grew.
+def backlog_grew(requests: Sequence[SentRequest]) -> tuple[int, int] | None:
+    """Requests in flight early and at the last arrival of an open loop, where they grew.
 
-    Where arrivals are Poisson and nothing queues, the number in flight at one time is a Poisson
-    variable of some mean m, and the difference of two has a variance of at most 2m: three times its
-    root is not chance.
+    Early is when the first tenth of them has ended. Where arrivals are Poisson and nothing queues,
+    the number in flight at one time is a Poisson variable of some mean m, and the difference of two
+    has a variance of at most 2m: three times its root is not chance.
     """
-    before, after = in_flight_at(requests, steady[0]), in_flight_at(requests, steady[1])
+    arrived = sorted(requests, key=lambda one: one.scheduled_ms)
+    early_ms = max(one.ended_ms for one in arrived[: max(1, len(arrived) // 10)])
+    last_ms = arrived[-1].scheduled_ms
+    if early_ms >= last_ms:
+        return None
+    before, after = in_flight_at(requests, early_ms), in_flight_at(requests, last_ms)
     mean = (before + after) / 2
     return (before, after) if after - before > _BY_CHANCE * math.sqrt(2 * mean) else None

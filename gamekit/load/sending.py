@@ -96,10 +96,15 @@ class _Loop:
         return (at_ns - self.began_ns) / 1e6
 
     async def _one(
-        self, request: StreamRequest, number: int, slot: int | None, scheduled_ms: float
+        self,
+        request: StreamRequest,
+        number: int,
+        slot: int | None,
+        scheduled_ms: float,
+        sent: Callable[[], object] | None = None,
     ) -> float:
         """Send it and keep what came of it; returns when it ended, in ms."""
-        record, sent_ns = await self._client.dated_stream(request)
+        record, sent_ns = await self._client.dated_stream(request, sent)
         sent_ms = self._ms(sent_ns)
         # By the stamps of its bytes, where it came to its end: not when this line had its turn.
         ended_ms = (
@@ -145,15 +150,17 @@ class _ClosedLoop(_Loop):
 
     async def _slot(self, slot: int) -> None:
         free_ms = 0.0
-        while self._made and not self._over():
-            number, request = self._made.popleft()
-            answer = asyncio.ensure_future(self._one(request, number, slot, free_ms))
-            try:
-                await asyncio.sleep(0)  # it is on its way: time to make another
+        loop = asyncio.get_running_loop()
+        while not self._over():
+            if not self._made:
                 self._make_ahead()
-                free_ms = await answer
-            finally:
-                answer.cancel()
+            if not self._made:
+                return
+            number, request = self._made.popleft()
+            # Another is made once all that is free has been sent.
+            free_ms = await self._one(
+                request, number, slot, free_ms, lambda: loop.call_soon(self._make_ahead)
+            )
 
     def _over(self) -> bool:
         elapsed_s = (time.perf_counter_ns() - self.began_ns) / 1e9

@@ -6,7 +6,7 @@ import asyncio
 import json
 import os
 import ssl
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from types import TracebackType
@@ -153,10 +153,27 @@ class StreamClient:
             records.append(self._without_key(reader.record(exchange)))
         return records
 
-    async def dated_stream(self, request: StreamRequest) -> tuple[StreamRecord, int]:
-        """``stream``, and when the request was sent, on the clock of ``time.perf_counter_ns``."""
+    async def dated_stream(
+        self, request: StreamRequest, sent: Callable[[], object] | None = None
+    ) -> tuple[StreamRecord, int]:
+        """``stream``, and when the request was sent, on the clock of ``time.perf_counter_ns``.
+
+        ``sent`` is called once it is on its way. Whoever sends one request after another gets from
+        the end of one to the next without waiting for the loop in between.
+        """
         reader = _LiveReader()
-        (exchange,) = await self._at_one_moment([request], [reader])
+        message = self._message("POST", request.route, request.body)
+        await self.open(1)
+        async with self._connection() as connection:
+            connection.begin(message, reader.sink(connection))
+            if sent is not None:
+                sent()
+            end = await connection.ended(
+                idle_timeout_s=self.timeouts.idle_s, timeout_s=self.timeouts.total_s
+            )
+            exchange = Exchange(
+                request, connection.response, connection.sent_ns, end, connection.time_source
+            )
         return self._without_key(reader.record(exchange)), exchange.sent_ns
 
     async def exchange(self, request: StreamRequest) -> Exchange:

@@ -1,0 +1,89 @@
+"""Loads as they are sent: against the stand-in engine, whose timing and ledger are the truth."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+from gamekit import event_loop
+from gamekit.errors import BenchmarkFailed
+from gamekit.load.phases import in_flight_at
+from gamekit.load.sending import closed_loop, generated_by, open_loop
+from gamekit.stand_in.config import SimulatorConfig
+from gamekit.stand_in.process import StandInEngine
+from gamekit.streaming.client import StreamClient
+from gamekit.streaming.requests import StreamRequest, generate_request
+
+CONFIG = SimulatorConfig(prefill_ms=40, cycle_ms=10)
+
+
+def make(number: int) -> StreamRequest:
+    """Answers of different lengths, so that slots do not run in step."""
+    return generate_request(f"request {number}", 5 + 3 * (number % 4))
+
+
+def described(url: str) -> dict[str, int]:
+    """What the stand-in says of its requests."""
+
+    async def ask(_: object) -> dict[str, int]:
+        async with StreamClient(url) as client:
+            answer = await client.request_json("GET", "/server_info")
+            state: dict[str, int] = answer.body["internal_states"][0]
+            return state
+
+    return event_loop.run(ask)
+
+
+def test_a_closed_loop_keeps_its_slots_busy_and_sends_no_more() -> None:
+    """6 slots: 6 at once at the server, never more; each ending request is followed by the next."""
+    with StandInEngine(CONFIG) as engine:
+        run = closed_loop(engine.url, make, 6, requests=30)
+        state = described(engine.url)
+    assert state["requests"] == 30
+    assert state["peak_in_flight"] == 6
+    assert sorted(one.number for one in run.requests) == list(range(30))
+    # Up to the last sending every slot is in flight, or is about to be: there are no waves.
+    assert {in_flight_at(run.requests, one.sent_ms) for one in run.requests} == {6}
+    for slot in range(6):
+        own = [one for one in run.requests if one.slot == slot]
+        assert len(own) > 3
+        for before, after in pairwise(own):
+            assert after.scheduled_ms == before.ended_ms
+            assert after.sent_ms > before.ended_ms
+    assert generated_by(run.requests) == sum(5 + 3 * (n % 4) for n in range(30))
+    assert run.server.running_source == "/server_info"
+    assert max(number for _, number in run.server.running) <= 6
+
+
+def test_a_closed_loop_ends_after_its_duration() -> None:
+    """Nothing is sent after it, and what is in flight then is read to its end."""
+    with StandInEngine(CONFIG) as engine:
+        run = closed_loop(engine.url, make, 2, duration_s=0.4)
+        assert described(engine.url)["requests"] == len(run.requests)
+    assert len(run.requests) >= 4
+    assert all(one.sent_ms < 500 for one in run.requests[:-2])
+    assert not any(one.failed for one in run.requests)
+
+
+def test_an_open_loop_sends_at_its_times_whatever_is_in_flight() -> None:
+    """Arrivals that are closer than an answer takes overlap; none is sent before it is due."""
+    times = [0.0, 0.01, 0.02, 0.3, 0.31]
+    with StandInEngine(CONFIG) as engine:
+        run = open_loop(engine.url, make, times)
+        assert described(engine.url)["peak_in_flight"] >= 3
+    assert [one.scheduled_ms for one in run.requests] == [1000 * at for at in times]
+    assert all(one.queueing_ms >= 0 for one in run.requests)
+    assert all(one.slot is None for one in run.requests)
+    first = run.requests[0]
+    assert first.ttft_ms == pytest.approx(first.queueing_ms + (first.record.first_token_ms or 0))
+    # A busy machine makes things later only: the best of five is the one to judge.
+    assert min(one.ttft_ms or 0 for one in run.requests) == pytest.approx(40, abs=8)
+
+
+def test_a_server_that_is_gone_is_told_by_itself() -> None:
+    """Where nothing listens the fault is that one, in no group of others."""
+    with pytest.raises(BenchmarkFailed, match="does not answer"):
+        closed_loop("http://127.0.0.1:9", make, 3, requests=5)
+    with pytest.raises(BenchmarkFailed, match="does not answer"):
+        open_loop("http://127.0.0.1:9", make, [0.0, 0.1])
