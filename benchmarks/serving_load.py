@@ -122,6 +122,11 @@ def _load(context: Context, make: Callable[[int], StreamRequest]) -> SendLoad:
             mend="give one of them",
         )
     url, warm, seed = context.engine.url, context["warmup"], context["seed"]
+
+    def make_next(number: int) -> StreamRequest:
+        """Every repetition goes through the prompts from the same one on."""
+        return make(warm + number)
+
     if rate is not None:
         if requests is None and duration is None:
             requests = _OPEN_REQUESTS
@@ -136,7 +141,7 @@ def _load(context: Context, make: Callable[[int], StreamRequest]) -> SendLoad:
                 f"at rate={rate:g} nothing arrives within duration={duration:g}",
                 mend="give a longer duration",
             )
-        return lambda number: open_loop(url, _numbered(make, warm, number), times[number])
+        return lambda number: open_loop(url, make_next, times[number])
     if context["arrivals"] != "poisson":
         raise UsageFault(
             f"arrivals={context['arrivals']} without a rate: a closed loop has no arrivals",
@@ -146,17 +151,7 @@ def _load(context: Context, make: Callable[[int], StreamRequest]) -> SendLoad:
     context.tell(concurrency=slots)
     if requests is None and duration is None:
         requests = _REQUESTS_A_SLOT * slots
-    return lambda number: closed_loop(
-        url, _numbered(make, warm, number), slots, requests=requests, duration_s=duration
-    )
-
-
-def _numbered(
-    make: Callable[[int], StreamRequest], warm: int, repetition: int
-) -> Callable[[int], StreamRequest]:
-    """Every repetition goes through the prompts from the same one on."""
-    del repetition
-    return lambda number: make(warm + number)
+    return lambda _: closed_loop(url, make_next, slots, requests=requests, duration_s=duration)
 
 
 def _warm_up(url: str, requests: Sequence[StreamRequest]) -> None:

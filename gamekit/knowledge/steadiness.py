@@ -25,7 +25,9 @@ def instabilities_of(
     modes are looked for only where requests do not wait for each other.
     """
     samples = _comparable(measurement, accept_lengths)
-    alone = measurement.subject.concurrency in (None, 1)
+    subject = measurement.subject
+    # What arrives at a rate waits for each other as well.
+    alone = subject.concurrency in (None, 1) and "rate" not in subject.parameters
     return instabilities(samples, modes=alone)
 
 

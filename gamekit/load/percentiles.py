@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 CONFIDENCE = 0.95
 SHOWN = (50, 90, 95, 99)
 
@@ -40,11 +42,12 @@ def percentile(samples: Sequence[float], percent: int) -> Percentile | None:
 
     ordered, fraction = sorted(samples), percent / 100
     count, tail = len(ordered), (1 - CONFIDENCE) / 2
-    # x(i) is above the quantile with P(B < i), x(j) is below it with P(B >= j), B of n and p.
-    below = [float(bdtr(rank, count, fraction)) for rank in range(count)]
-    lower = max((i for i in range(1, count + 1) if below[i - 1] <= tail), default=0)
-    upper = min((j for j in range(1, count + 1) if 1 - below[j - 1] <= tail), default=0)
-    if lower == 0 or upper == 0:
+    # Of B, binomial with n and p: x(i) is above the quantile with P(B < i), x(j) is below it with
+    # P(B >= j). Ranks count from 1, and P(B < i) grows with i.
+    below = bdtr(np.arange(count), count, fraction)
+    lower = int(np.searchsorted(below, tail, side="right"))
+    upper = int(np.searchsorted(below, 1 - tail, side="left")) + 1
+    if lower == 0 or upper > count:
         return None
     return Percentile(quantile(ordered, fraction), ordered[lower - 1], ordered[upper - 1])
 
@@ -55,9 +58,9 @@ def percentiles(samples: Sequence[float]) -> dict[str, float | int]:
     for percent in SHOWN:
         found = percentile(samples, percent)
         if found is not None:
-            told[f"p{percent}"] = found.value
-            told[f"p{percent}_low"] = found.low
-            told[f"p{percent}_high"] = found.high
+            told[f"p{percent}"] = round(found.value, 4)
+            told[f"p{percent}_low"] = round(found.low, 4)
+            told[f"p{percent}_high"] = round(found.high, 4)
     return told
 
 

@@ -194,6 +194,7 @@ def test_a_rate_that_follows_the_accept_length_is_steady() -> None:
         ("ttft", "ms", {}, "adequate"),
         ("ttft", "ms", {"input_tokens": 64}, "inadequate"),
         ("ttft", "ms", {"input_tokens": 64, "concurrency": 16}, "adequate"),
+        ("ttft", "ms", {"input_tokens": 64, "parameters": {"rate": 4.0}}, "adequate"),
         ("accept_length", "tok/cycle", {}, "adequate"),
     ],
 )
