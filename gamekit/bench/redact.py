@@ -29,8 +29,10 @@ _NOT_SECRET = re.compile(
 _NAME_AND_VALUE = re.compile(
     r"""(?P<name>[A-Za-z_][A-Za-z0-9_.\-]*)(?P<quote>["']?)(?P<sign>\s*=\s*|\s*:\s+|:(?=["'\w]))"""
     # As far as a shell word or a part of a query reaches, rather too far than too short.
-    r"""(?:"(?:[^"\\]|\\.)*"|'[^']*'|[^\s&])+"""
+    r"""(?P<value>(?:"(?:[^"\\]|\\.)*"|'[^']*'|[^\s&])+)"""
 )
+# "#new-token: 42," in the log of an engine counts tokens.
+_COUNT = re.compile(r"\d+,?")
 _FLAG_AND_VALUE = re.compile(
     r"""(?P<flag>--?[A-Za-z][A-Za-z0-9_\-]*)(?P<space>\s+)"""
     r"""(?P<value>(?:"[^"]*"|'[^']*'|\S)+)"""
@@ -169,7 +171,9 @@ def _any_of(texts: Iterable[str], before: str, after: str) -> re.Pattern[str] | 
 
 
 def _without_value(match: re.Match[str]) -> str:
-    if not is_secret_name(match["name"]):
+    before = match.string[match.start() - 1 : match.start()]
+    counts = before == "#" and _COUNT.fullmatch(match["value"])
+    if counts or not is_secret_name(match["name"]):
         return match[0]
     return f"{match['name']}{match['quote']}{match['sign']}{HIDDEN}"
 

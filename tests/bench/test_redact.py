@@ -126,6 +126,7 @@ def test_accounts_that_are_nobodys_name_stay() -> None:
         "NCCL_ALGO=allreduce:tree NCCL_DEBUG=INFO CUDA_VISIBLE_DEVICES=0,1",
         "finished early: 57 of 128 tokens (stop)",
         "monkey=1 turkey: bird keyboard=us",
+        "Decode batch, #running-req: 1, #token: 480, token usage: 0.03, #new-token: 7, #queue-req: 0",
     ],
 )
 def test_what_is_no_secret_stays(text: str) -> None:
