@@ -60,6 +60,8 @@ _NOBODY = re.compile(
     r"(?i)root|users?|admin|administrator|ubuntu|debian|ec2-user|nobody|daemon|runner|docker"
     r"|gamekit|sglang|vllm|python|home|test|guest|service|default"
 )
+# Of a shell: where it is and was, and no passwords.
+_FOLDERS = frozenset({"PWD", "OLDPWD"})
 _SHORTEST_USER = 3
 _SHORTEST_SECRET = 6
 
@@ -98,7 +100,7 @@ class Redactor:
         secrets = {
             value
             for name, value in environ.items()
-            if is_secret_name(name) and len(value) >= _SHORTEST_SECRET
+            if is_secret_name(name) and name not in _FOLDERS and len(value) >= _SHORTEST_SECRET
         }
         return cls(
             frozenset(

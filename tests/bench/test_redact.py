@@ -110,6 +110,12 @@ def test_the_user_and_the_home_of_this_process_are_known() -> None:
     assert text == f"[user] ran ~/run.sh, it said: {HIDDEN}"
 
 
+def test_the_folder_of_a_shell_is_no_password() -> None:
+    """PWD is where the user is: paths below it are recorded."""
+    redactor = Redactor.of_this_process({"PWD": "/models", "OLDPWD": "/models/old", "HOME": "/"})
+    assert redactor.text("serve /models/old/target") == "serve /models/old/target"
+
+
 def test_accounts_that_are_nobodys_name_stay() -> None:
     """root, ubuntu and the like are not taken out of commands."""
     redactor = Redactor.of_this_process({"USER": "root", "HOME": "/"})
@@ -126,7 +132,7 @@ def test_accounts_that_are_nobodys_name_stay() -> None:
         "NCCL_ALGO=allreduce:tree NCCL_DEBUG=INFO CUDA_VISIBLE_DEVICES=0,1",
         "finished early: 57 of 128 tokens (stop)",
         "monkey=1 turkey: bird keyboard=us",
-        "Decode batch, #running-req: 1, #token: 480, token usage: 0.03, #new-token: 7, #queue-req: 0",
+        "Decode batch, #token: 480, token usage: 0.03, #new-token: 7, #queue-req: 0",
     ],
 )
 def test_what_is_no_secret_stays(text: str) -> None:
