@@ -59,20 +59,13 @@ def mean_interval(samples: Sequence[float], confidence: float = CONFIDENCE) -> R
     return Range(mean - half, mean, mean + half)
 
 
-def contrast_interval(
-    groups: Sequence[Sequence[float]], weights: Sequence[float], confidence: float = CONFIDENCE
-) -> Range:
-    """Sum of ``weights`` times the means of ``groups`` with its interval by Welch.
-
-    Variances may differ; the degrees of freedom are those of Welch 1947 (Satterthwaite). On
-    logarithms, with weights 1 and -1, this is the interval of a ratio. Raises ``ValueError`` where
-    a group has fewer than two samples, or groups and weights differ in number.
-    """
-    return welch(groups, weights).interval(confidence)
-
-
 def welch(groups: Sequence[Sequence[float]], weights: Sequence[float]) -> Contrast:
-    """What ``contrast_interval`` is the interval of; it raises the same."""
+    """Sum of ``weights`` times the means of ``groups``, whose variances may differ.
+
+    The degrees of freedom are those of Welch 1947 (Satterthwaite). On logarithms, with weights -1
+    and 1, it is the logarithm of a ratio. Raises ``ValueError`` where a group has fewer than two
+    samples, or groups and weights differ in number.
+    """
     if any(len(group) < 2 for group in groups):
         raise ValueError("a group of fewer than two samples has no variance")
     pairs = list(zip(weights, groups, strict=True))
@@ -98,17 +91,19 @@ def paired(differences: Sequence[float]) -> Contrast:
     return Contrast(math.fsum(differences) / count, error, count - 1)
 
 
-def pooled(one: Sequence[float], other: Sequence[float]) -> Contrast:
-    """Mean of ``other`` less that of ``one``, taken to vary alike (Student's two samples).
+def pooled(groups: Sequence[Sequence[float]], weights: Sequence[float]) -> Contrast:
+    """Sum of ``weights`` times the means of ``groups``, all taken to vary alike (Student's).
 
-    One of the two may be a single sample. Raises ``ValueError`` where both are, or one is empty.
+    Groups of a single sample take the deviation of the others. Raises ``ValueError`` where all are
+    single samples, one is empty, or groups and weights differ in number.
     """
-    deviation = pooled_deviation((one, other))
-    if deviation is None or not one or not other:
-        raise ValueError("two single samples have no variance")
-    value = math.fsum(other) / len(other) - math.fsum(one) / len(one)
-    error = deviation * math.sqrt(1 / len(one) + 1 / len(other))
-    return Contrast(value, error, len(one) + len(other) - 2)
+    deviation = pooled_deviation(groups)
+    if deviation is None or not all(groups):
+        raise ValueError("single samples have no variance")
+    pairs = list(zip(weights, groups, strict=True))
+    value = math.fsum(w * math.fsum(group) / len(group) for w, group in pairs)
+    error = deviation * math.sqrt(math.fsum(w * w / len(group) for w, group in pairs))
+    return Contrast(value, error, sum(len(group) - 1 for group in groups))
 
 
 def slope_interval(

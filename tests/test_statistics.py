@@ -13,7 +13,6 @@ from scipy import stats
 from gamekit.ranges import Range
 from gamekit.statistics import (
     Contrast,
-    contrast_interval,
     mean_interval,
     paired,
     pooled,
@@ -119,7 +118,7 @@ some = st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=12)
 @given(some, some)
 def test_a_contrast_of_two_groups_is_welchs_interval(one: list[float], other: list[float]) -> None:
     """With weights 1 and -1, middle and ends are those of scipy's test without equal variances."""
-    found = contrast_interval([one, other], [1, -1])
+    found = welch([one, other], [1, -1]).interval()
     assert found.mid == pytest.approx(np.mean(one) - np.mean(other), abs=1e-9)
     if min(np.std(one), np.std(other)) > 1e-3:
         theirs = stats.ttest_ind(one, other, equal_var=False).confidence_interval(0.95)
@@ -128,9 +127,9 @@ def test_a_contrast_of_two_groups_is_welchs_interval(one: list[float], other: li
 
 def test_a_contrast_of_groups_without_spread_is_exact() -> None:
     """What does not vary leaves no width, and single samples are refused, not taken as exact."""
-    assert contrast_interval([[3.0, 3.0], [1.0, 1.0]], [1, -1]) == Range.exact(2.0)
+    assert welch([[3.0, 3.0], [1.0, 1.0]], [1, -1]).interval() == Range.exact(2.0)
     with pytest.raises(ValueError, match="fewer than two"):
-        contrast_interval([[3.0], [1.0, 1.0]], [1, -1])
+        welch([[3.0], [1.0, 1.0]], [1, -1])
 
 
 @given(st.lists(st.tuples(st.integers(1, 8), st.floats(0, 100)), min_size=3, max_size=12))
@@ -168,7 +167,7 @@ def test_the_deviation_within_groups_knows_nothing_of_their_means(
 @given(st.lists(figures, min_size=2, max_size=12), st.lists(figures, min_size=1, max_size=12))
 def test_pooled_is_the_two_sample_interval_of_student(one: list[float], other: list[float]) -> None:
     """Samples taken to vary alike give scipy's statistic, also where the other is a single one."""
-    found = pooled(one, other)
+    found = pooled((one, other), (-1, 1))
     assert found.value == pytest.approx(np.mean(other) - np.mean(one), abs=1e-6)
     assert found.freedom == len(one) + len(other) - 2
     squares = sum(np.var(group) * len(group) for group in (one, other))
@@ -200,6 +199,10 @@ def test_what_is_said_to_be_detectable_is_detected_as_often_as_said() -> None:
 
 def test_too_few_samples_have_no_contrast() -> None:
     """One pair, two single samples and nothing at all are refused."""
-    for call in (lambda: paired([1.0]), lambda: pooled([1.0], [2.0]), lambda: pooled([1, 2], [])):
+    for call in (
+        lambda: paired([1.0]),
+        lambda: pooled(([1.0], [2.0]), (-1, 1)),
+        lambda: pooled(([1, 2], []), (-1, 1)),
+    ):
         with pytest.raises(ValueError, match="variance"):
             call()

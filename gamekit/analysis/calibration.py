@@ -18,6 +18,7 @@ from gamekit.findings import Measurement, Subject
 from gamekit.knowledge import Knowledge
 from gamekit.ranges import Range
 from gamekit.statistics import mean_interval, pooled_deviation, slope_interval
+from gamekit.store.load import Record
 
 # What a cycle time belongs to: where one of these is unknown, the figure stands alone.
 _IDENTITY = (
@@ -145,6 +146,38 @@ def calibrate(knowledge: Knowledge) -> Calibration:
         groups.setdefault(_key(estimate), []).append(estimate)
     cycles = tuple(_cycle(knowledge, group) for group in groups.values())
     return Calibration(cycles, tuple(_growth(cycles)), _host(knowledge, cycles))
+
+
+def baseline_of(knowledge: Knowledge, cycle: Cycle) -> Range | None:
+    """The decode rate without speculation, in tok/s, of what the cycle is of; None if unknown.
+
+    Of the adequate measurements with the same target, weights, host, concurrency and graphs: the
+    mean of server starts with its interval, or of requests where there was one start.
+    """
+    wanted = ("target", "weights", "host", "concurrency", "cuda_graphs")
+    if any(getattr(cycle.subject, field) is None for field in wanted):
+        return None
+    starts: dict[str, list[float]] = {}
+    for record in knowledge.of_kind("measurement"):
+        finding = record.finding
+        assert isinstance(finding, Measurement)  # noqa: S101 - asked for by kind
+        if (
+            finding.metric == "decode_rate"
+            and finding.subject.speculation == "none"
+            and stands(knowledge, record)
+            and finding.value.samples
+            and all(getattr(finding.subject, f) == getattr(cycle.subject, f) for f in wanted)
+        ):
+            start = knowledge.environment(record.id).start or _run_of(record) or record.id
+            starts.setdefault(start, []).extend(map(float, finding.value.samples))
+    if not starts:
+        return None
+    means = [statistics.fmean(samples) for samples in starts.values()]
+    return mean_interval(means if len(means) > 1 else next(iter(starts.values())))
+
+
+def _run_of(record: Record) -> str | None:
+    return None if record.run is None else record.run.id
 
 
 def _key(estimate: CycleEstimate, without: Sequence[str] = ()) -> tuple[object, ...]:

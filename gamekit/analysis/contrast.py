@@ -68,7 +68,7 @@ def judge(
         words = f"interval of the means of {len(a)} and {len(b)} {start}s"
         words += _within(logs_a, logs_b)
     elif len(a) > 1 or len(b) > 1:
-        contrast, basis = pooled(means_a, means_b), "starts of one side"
+        contrast, basis = pooled((means_a, means_b), (-1, 1)), "starts of one side"
         which, count = ("A", len(a)) if len(a) > 1 else ("B", len(b))
         words = (
             f"{which} has {count} {start}s and the other side one, whose {start}s are taken to"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from gamekit.findings import Measurement, RunSource, Subject
+from gamekit.findings import Measurement, Model, RunSource, Subject
 from gamekit.knowledge import Grade, Knowledge
 from gamekit.quantity import Quantity
 from gamekit.ranges import Range
@@ -75,6 +75,14 @@ class _Estimates:
             if self._counts(record)
         ]
         self._lengths = self._of("accept_length")
+        # By a target's name, what its own finding says of its weights: engines do not tell it.
+        self._quantization = {
+            model.name: model.quantization
+            for record in knowledge.of_kind("model")
+            if isinstance(model := record.finding, Model)
+            and model.role == "target"
+            and isinstance(model.quantization, str)
+        }
         self._lengths_of_run: dict[str, list[Record]] = {}
         for record in self._lengths:
             source = record.finding.source
@@ -216,6 +224,9 @@ class _Estimates:
             if getattr(own, field) is None
         }
         subject = own.model_copy(update=told)
+        if subject.quantization is None and subject.target is not None:
+            known = self._quantization.get(subject.target)
+            subject = subject.model_copy(update={"quantization": known})
         return CycleEstimate(
             ids=tuple(one.id for one in both),
             subject=subject,

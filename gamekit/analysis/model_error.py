@@ -10,7 +10,7 @@ from typing import Literal
 
 from gamekit.analysis.calibration import Cycle, ServerStart
 from gamekit.ranges import Range
-from gamekit.statistics import contrast_interval
+from gamekit.statistics import pooled, welch
 
 Noise = Literal["between starts", "within starts"]
 
@@ -45,9 +45,9 @@ class HeldOut:
 class ModelError:
     """The errors of one cycle's predictions, each accept length predicted from all others.
 
-    ``noise`` says what the intervals hold: the spread between server starts where every accept
-    length has several; else that from request to request within them, which leaves out what starts
-    differ by; None where there is neither.
+    ``noise`` says what the intervals hold: the spread between server starts where accept lengths
+    have several, taken to be alike for all; else that from request to request within them, which
+    leaves out what starts differ by; None where there is neither.
     """
 
     cycle: Cycle
@@ -104,11 +104,14 @@ def _mean_length(starts: Sequence[ServerStart]) -> float:
 def _replicates(
     groups: Sequence[Sequence[ServerStart]],
 ) -> tuple[list[list[float]], Noise | None]:
-    """Logarithms of cycle times by accept length: of starts where each has several."""
+    """Logarithms of cycle times by accept length: of starts where some have several.
+
+    Two differences between starts of one length are the least that tell a spread.
+    """
     starts = [
         [statistics.fmean(map(math.log, start.samples)) for start in group] for group in groups
     ]
-    if all(len(group) > 1 for group in starts):
+    if sum(len(group) - 1 for group in starts) > 1:
         return starts, "between starts"
     requests = [[math.log(one) for start in group for one in start.samples] for group in groups]
     return requests, "within starts" if all(len(group) > 1 for group in requests) else None
@@ -126,7 +129,7 @@ def _held_out(
     if noise is None:
         apart = Range.exact(math.fsum(w * mean for w, mean in zip(weights, means, strict=True)))
     else:
-        apart = contrast_interval(logs, weights)
+        apart = (pooled if noise == "between starts" else welch)(logs, weights).interval()
     others = [mean for other, mean in enumerate(means) if other != place]
     return HeldOut(
         accept_length=_mean_length(starts),

@@ -67,7 +67,8 @@ def _warnings(knowledge: Knowledge) -> list[str]:
         if view.shifted is not None:
             change = f"{view.shifted.before.id} → {view.shifted.after.id}"
             warnings.append(f"series {record.id} has shifted, {change}: a review would settle it")
-        if view.current is None and _only_inadequate(knowledge, record.id):
+        # A series that a run began is waited for by nobody.
+        if record.run is None and view.current is None and _only_inadequate(knowledge, record.id):
             warnings.append(
                 f"series {record.id} has no current figure: its measurements are inadequate"
             )

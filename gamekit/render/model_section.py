@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 from gamekit import numbers
-from gamekit.analysis.calibration import Calibration, Cycle, calibrate
+from gamekit.analysis.calibration import Calibration, Cycle, baseline_of, calibrate
 from gamekit.analysis.chain import chain_in_use, cycle_at
 from gamekit.analysis.model_error import HeldOut, ModelError, judge
 from gamekit.analysis.prediction_of_base import doubts
@@ -46,11 +46,14 @@ class Predictions:
 
     what: str
     other_target: bool
+    prefill_included: bool
     time: str
     spread: str
     rows: tuple[PredictionRow, ...]
     errors: str
     verdict: str
+    growth: str
+    pays: str
     apart: tuple[str, ...]
 
 
@@ -110,6 +113,11 @@ class ModelSection:
         judged = [judge(cycle) for cycle in self._calibration.cycles]
         return [self._shown(one) for one in judged if one is not None]
 
+    def main_predictions(self) -> list[Predictions]:
+        """Those of decoding alone, where there are any: prefill is no part of a cycle."""
+        found = self.predictions()
+        return [one for one in found if not one.prefill_included] or found
+
     def _shown(self, error: ModelError) -> Predictions:
         cycle, host = error.cycle, self._calibration.host
         own = (cycle.subject.target, cycle.subject.host)
@@ -117,13 +125,41 @@ class ModelSection:
         return Predictions(
             what=_what(cycle),
             other_target=host is None or (host.subject.target, host.subject.host) != own,
+            prefill_included=cycle.whole_requests,
             time=_mean(cycle),
             spread=_spread(cycle),
-            rows=tuple(_row(one, noisy=error.noise is not None) for one in error.held_out),
+            rows=tuple(
+                _row(self._knowledge, one, noisy=error.noise is not None) for one in error.held_out
+            ),
             errors=f"{low.removesuffix(' %')} to {high}",
             verdict=_verdict(error),
+            growth=self._growth_of(cycle),
+            pays=self._pays(cycle),
             apart=tuple(self._apart(cycle)),
         )
+
+    def _growth_of(self, cycle: Cycle) -> str:
+        """What one draft step more adds to a cycle; empty where it was measured at one number."""
+        for growth in self._calibration.growth:
+            if cycle in growth.cycles:
+                steps = sorted(str(one.steps) for one in growth.cycles)
+                by = numbers.with_unit(numbers.span(growth.per_step), "ms")
+                return f"{by} at {', '.join(steps[:-1])} and {steps[-1]} steps"
+        return ""
+
+    def _pays(self, cycle: Cycle) -> str:
+        """From which accept length speculation pays there, by the rate without it."""
+        baseline = baseline_of(self._knowledge, cycle)
+        if baseline is None or cycle.whole_requests:
+            return ""
+        ends = zip(
+            (baseline.low, baseline.mid, baseline.high),
+            (cycle.time.low, cycle.time.mid, cycle.time.high),
+            strict=True,
+        )
+        even = Range(*(rate * time / 1000 for rate, time in ends))
+        rate = numbers.with_unit(numbers.span(baseline), "tok/s")
+        return f"{numbers.with_unit(numbers.span(even), 'tok/cycle')} ({rate} without)"
 
     def _apart(self, cycle: Cycle) -> Iterator[str]:
         """Findings of the same chain that are judged apart, since something else was told too."""
@@ -133,7 +169,7 @@ class ModelSection:
                 getattr(other.subject, field) == getattr(cycle.subject, field) for field in named
             )
             if other is not cycle and alike and other.whole_requests == cycle.whole_requests:
-                yield from other.ids
+                yield from _sources(self._knowledge, other.ids)
 
 
 def _basis(cycle: Cycle) -> str:
@@ -169,10 +205,19 @@ def _what(cycle: Cycle) -> str:
     return f"{said}; prefill included" if cycle.whole_requests else said
 
 
-def _row(held: HeldOut, *, noisy: bool) -> PredictionRow:
+def _sources(knowledge: Knowledge, ids: Iterable[str]) -> tuple[str, ...]:
+    """The findings by what they measured first: a run's other metrics are of the same requests."""
+    first: dict[str, str] = {}
+    for name in ids:
+        run = knowledge.record(name).run
+        first.setdefault(name if run is None else run.id, name)
+    return tuple(first.values())
+
+
+def _row(knowledge: Knowledge, held: HeldOut, *, noisy: bool) -> PredictionRow:
     low, high = numbers.percent(held.error.low), numbers.percent(held.error.high)
     return PredictionRow(
-        ids=held.ids,
+        ids=_sources(knowledge, held.ids),
         accept_length=numbers.number(held.accept_length),
         cycle=numbers.number(held.cycle_ms),
         error=numbers.percent(held.error.mid),
