@@ -7,13 +7,14 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 
 from gamekit import event_loop
 from gamekit.errors import BenchmarkFailed
 from gamekit.event_loop import PreciseSelector
 from gamekit.load.sent import LoadRun, SentRequest
 from gamekit.load.server_view import ServerWatch
-from gamekit.streaming.client import StreamClient
+from gamekit.streaming.client import StreamClient, UnreadStream
 from gamekit.streaming.requests import StreamRequest
 
 MakeRequest = Callable[[int], StreamRequest]
@@ -48,8 +49,9 @@ def closed_loop(
             async with watch.watching():
                 selector.restart()
                 client.restart_load()
-                sent = await loop.run()
+                await loop.run()
                 lag, receiving = selector.lag(), client.load()
+            sent = loop.read()
             view = await watch.end(loop.began_ns, generated_by(sent))
             return LoadRun(sent, concurrency, lag, receiving, view)
 
@@ -70,8 +72,9 @@ def open_loop(url: str, make: MakeRequest, arrivals_s: Sequence[float]) -> LoadR
             async with watch.watching():
                 selector.restart()
                 client.restart_load()
-                sent = await loop.run()
+                await loop.run()
                 lag, receiving = selector.lag(), client.load()
+            sent = loop.read()
             view = await watch.end(loop.began_ns, generated_by(sent))
             return LoadRun(sent, None, lag, receiving, view)
 
@@ -84,12 +87,24 @@ def generated_by(sent: Sequence[SentRequest]) -> int:
     return sum(one.record.completion_tokens or 0 for one in sent if not one.failed)
 
 
+@dataclass(frozen=True)
+class _Ended:
+    """A request that is over and not yet read; times in ms since the load began."""
+
+    number: int
+    slot: int | None
+    scheduled_ms: float
+    sent_ms: float
+    ended_ms: float
+    stream: UnreadStream
+
+
 class _Loop:
     """What both loops share: the clock, and one request from its sending to its end."""
 
     def __init__(self, client: StreamClient) -> None:
         self._client = client
-        self._sent: list[SentRequest] = []
+        self._ended: list[_Ended] = []
         self.began_ns = 0
 
     def _ms(self, at_ns: float) -> float:
@@ -104,19 +119,27 @@ class _Loop:
         sent: Callable[[], object] | None = None,
     ) -> float:
         """Send it and keep what came of it; returns when it ended, in ms."""
-        record, sent_ns = await self._client.dated_stream(request, sent)
-        sent_ms = self._ms(sent_ns)
-        # By the stamps of its bytes, where it came to its end: not when this line had its turn.
-        ended_ms = (
-            self._ms(time.perf_counter_ns())
-            if record.failure is not None or record.end_ms is None
-            else sent_ms + record.end_ms
+        stream = await self._client.unread_stream(request, sent)
+        ended_ms = self._ms(stream.ended_ns)
+        self._ended.append(
+            _Ended(number, slot, scheduled_ms, self._ms(stream.sent_ns), ended_ms, stream)
         )
-        self._sent.append(SentRequest(number, slot, scheduled_ms, sent_ms, ended_ms, record))
         return ended_ms
 
-    def _in_order(self) -> tuple[SentRequest, ...]:
-        return tuple(sorted(self._sent, key=lambda one: one.sent_ms))
+    def read(self) -> tuple[SentRequest, ...]:
+        """All requests in the order in which they were sent, when the load is over."""
+        self._ended.sort(key=lambda one: one.sent_ms)
+        return tuple(
+            SentRequest(
+                one.number,
+                one.slot,
+                one.scheduled_ms,
+                one.sent_ms,
+                one.ended_ms,
+                one.stream.record(),
+            )
+            for one in self._ended
+        )
 
 
 class _ClosedLoop(_Loop):
@@ -136,12 +159,11 @@ class _ClosedLoop(_Loop):
         self._made: deque[tuple[int, StreamRequest]] = deque()
         self._numbers = 0
 
-    async def run(self) -> tuple[SentRequest, ...]:
+    async def run(self) -> None:
         for _ in range(self._concurrency):
             self._make_ahead()
         self.began_ns = time.perf_counter_ns()
         await _all([self._slot(slot) for slot in range(self._concurrency)])
-        return self._in_order()
 
     def _make_ahead(self) -> None:
         if self._requests is None or self._numbers < self._requests:
@@ -187,14 +209,13 @@ class _OpenLoop(_Loop):
         with suppress(BenchmarkFailed):
             await self._client.open(due + 1)
 
-    async def run(self) -> tuple[SentRequest, ...]:
+    async def run(self) -> None:
         self.began_ns = time.perf_counter_ns()
         opening = asyncio.ensure_future(self._keep_open())
         try:
             await _all([self._arrive()])
         finally:
             opening.cancel()
-        return self._in_order()
 
     async def _keep_open(self) -> None:
         while True:

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import ssl
+import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
@@ -27,6 +28,8 @@ from gamekit.streaming.tls_connection import TlsConnection
 API_KEY_VARIABLE = "GAMEKIT_API_KEY"
 # Parsing yields to the loop after this much, so that other streams are read in time.
 _PARSED_AT_ONCE = 32 * 1024
+# What ends a stream, in both dialects; another spelling is read as it comes.
+_LAST_EVENT = b"data: [DONE]\n\n"
 
 
 def _key_from_environment() -> str | None:
@@ -62,6 +65,19 @@ class Exchange:
     sent_ns: int
     broken_off: StreamFailure | None
     time_source: TimeSource = "reading"
+
+
+@dataclass(frozen=True)
+class UnreadStream:
+    """A stream that is over; ``record`` reads what is left of it, and is to be called once.
+
+    Times are those of ``time.perf_counter_ns``: ``ended_ns`` is when the last of it arrived, or
+    when it was given up.
+    """
+
+    sent_ns: int
+    ended_ns: float
+    record: Callable[[], StreamRecord]
 
 
 @dataclass(frozen=True)
@@ -153,15 +169,16 @@ class StreamClient:
             records.append(self._without_key(reader.record(exchange)))
         return records
 
-    async def dated_stream(
+    async def unread_stream(
         self, request: StreamRequest, sent: Callable[[], object] | None = None
-    ) -> tuple[StreamRecord, int]:
-        """``stream``, and when the request was sent, on the clock of ``time.perf_counter_ns``.
+    ) -> UnreadStream:
+        """Send ``request`` and wait for the end of its stream, without reading what ended it.
 
-        ``sent`` is called once it is on its way. Whoever sends one request after another gets from
-        the end of one to the next without waiting for the loop in between.
+        For whoever sends one request after another: many answers may end at one moment, and the
+        next requests go out before that is parsed. ``sent`` is called once the request is on its
+        way. Raises as ``stream`` does.
         """
-        reader = _LiveReader()
+        reader = _LiveReader(holds_the_end=True)
         message = self._message("POST", request.route, request.body)
         await self.open(1)
         async with self._connection() as connection:
@@ -174,7 +191,11 @@ class StreamClient:
             exchange = Exchange(
                 request, connection.response, connection.sent_ns, end, connection.time_source
             )
-        return self._without_key(reader.record(exchange)), exchange.sent_ns
+        return UnreadStream(
+            exchange.sent_ns,
+            reader.last_ns if end is None and reader.last_ns else time.perf_counter_ns(),
+            lambda: self._without_key(reader.record(exchange)),
+        )
 
     async def exchange(self, request: StreamRequest) -> Exchange:
         """Send ``request`` and collect the raw response; nothing is parsed but HTTP."""
@@ -337,21 +358,34 @@ class StreamClient:
 
 
 class _LiveReader:
-    """Reads a stream as its pieces come; the response keeps only what is no stream."""
+    """Reads a stream as its pieces come; the response keeps only what is no stream.
 
-    def __init__(self) -> None:
+    With ``holds_the_end`` the piece that ends it is read with the record.
+    """
+
+    def __init__(self, *, holds_the_end: bool = False) -> None:
         self._reader = StreamReader()
+        self._holds_the_end = holds_the_end
+        self._held: list[tuple[float, bytes]] = []
+        self.last_ns = 0.0
 
     def sink(self, connection: Connection) -> BodySink:
         """Where the connection's body bytes go."""
 
         def feed(at_ns: float, piece: bytes) -> None:
-            self._reader.feed((at_ns - connection.sent_ns) / 1e6, piece)
+            self.last_ns = at_ns
+            at_ms = (at_ns - connection.sent_ns) / 1e6
+            if self._held or (self._holds_the_end and piece.endswith(_LAST_EVENT)):
+                self._held.append((at_ms, piece))
+            else:
+                self._reader.feed(at_ms, piece)
 
         return feed
 
     def record(self, exchange: Exchange) -> StreamRecord:
-        """The record of the finished exchange."""
+        """The record of the finished exchange; to be made once."""
+        for at_ms, piece in self._held:
+            self._reader.feed(at_ms, piece)
         for at_ns, piece in exchange.response.pieces:
             self._reader.feed((at_ns - exchange.sent_ns) / 1e6, piece)
         return self._reader.record(

@@ -81,6 +81,21 @@ def test_an_open_loop_sends_at_its_times_whatever_is_in_flight() -> None:
     assert min(one.ttft_ms or 0 for one in run.requests) == pytest.approx(40, abs=8)
 
 
+def test_what_ends_an_answer_is_read_afterwards_and_not_lost() -> None:
+    """The last tokens, the counters of speculation and the reason of the end are in the record."""
+    speculating = SimulatorConfig(prefill_ms=10, cycle_ms=5, accept_len=2.0, steps=2)
+    with StandInEngine(speculating) as engine:
+        run = closed_loop(engine.url, lambda _: generate_request("text", 9), 2, requests=4)
+    for one in run.requests:
+        record = one.record
+        assert record.failure is None
+        assert (record.completion_tokens, len(record.chunks)) == (9, 5)
+        assert record.finish_reason == "length"
+        assert record.speculation is not None
+        assert record.speculation.verify_count == 4
+        assert one.ended_ms == pytest.approx(one.sent_ms + (record.end_ms or 0))
+
+
 def test_a_server_that_is_gone_is_told_by_itself() -> None:
     """Where nothing listens the fault is that one, in no group of others."""
     with pytest.raises(BenchmarkFailed, match="does not answer"):
