@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import re
+import secrets
 import shlex
 import socket
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 
-from gamekit.errors import UsageFault
+from gamekit.errors import MachineRefused, UsageFault
 
 PORT = "port"
 LOOPBACK = "127.0.0.1"
+# sglang derives further ports from its own, up to 10000 higher, and refuses those above 65535.
+_HIGHEST_PORT = 54_999
+_LOWEST_PORT = 20_000
 # A name in braces: JSON among the arguments has quotes or spaces behind its brace.
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _VARIABLE = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
@@ -160,22 +164,39 @@ def check_ports(commands: Sequence[LaunchCommand]) -> None:
 
 
 def choose_ports(commands: Sequence[LaunchCommand]) -> list[int]:
-    """A port a command: the one that it names, else a free one; no two are the same."""
+    """A port a command: the one that it names, else a free one below 55000; no two are the same.
+
+    Raises ``MachineRefused`` where none is free.
+    """
     fixed = {command.fixed_port for command in commands}
+    # Anywhere in the range: whoever else starts engines here should seldom try the same one.
+    candidates = range(_LOWEST_PORT, _HIGHEST_PORT + 1)
+    first = secrets.randbelow(len(candidates))
+    untried = (candidates[(first + step) % len(candidates)] for step in range(len(candidates)))
     ports: list[int] = []
     with ExitStack() as held:
-        # All are held at once, so that the system hands out no port twice.
+        # All are held until the last is found, so that none is found twice.
         for command in commands:
             if command.fixed_port is not None:
                 ports.append(command.fixed_port)
                 continue
-            port = None
-            while port is None or port in fixed:
-                free = held.enter_context(socket.socket())
-                free.bind((LOOPBACK, 0))
-                port = int(free.getsockname()[1])
+            port = next((one for one in untried if one not in fixed and _hold(one, held)), None)
+            if port is None:
+                raise MachineRefused(
+                    f"no port of {_LOWEST_PORT} to {_HIGHEST_PORT} is free", mend="name one"
+                )
             ports.append(port)
     return ports
+
+
+def _hold(port: int, held: ExitStack) -> bool:
+    """Whether the port is free; it is held then."""
+    one = held.enter_context(socket.socket())
+    try:
+        one.bind((LOOPBACK, port))
+    except OSError:
+        return False
+    return True
 
 
 def answers(host: str, port: int) -> bool:

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from gamekit.errors import UsageFault
+from gamekit.errors import MachineRefused, UsageFault
+from gamekit.launch import command as command_module
 from gamekit.launch.command import Use, check_ports, choose_ports, parse_command
 
 WORDS = st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\0{}=")), min_size=1)
@@ -119,6 +120,28 @@ def test_ports_are_all_different_and_free() -> None:
     ports = choose_ports(commands)
     assert len(set(ports)) == len(ports)
     assert ports[-1] == free
+
+
+def test_free_ports_leave_room_for_those_that_an_engine_derives() -> None:
+    """sglang adds up to 10000 to its port: what is chosen stays below 55000, and unprivileged."""
+    for _ in range(20):
+        ports = choose_ports([parse_command("serve")] * 20)
+        assert all(1024 < port < 55_000 for port in ports)
+
+
+def test_a_port_that_somebody_listens_on_is_not_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where only one port of the range is free it is found; where none is, that is said."""
+    with socket.create_server(("127.0.0.1", 0)) as taken, socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        free = other.getsockname()[1]
+        monkeypatch.setattr(command_module, "_LOWEST_PORT", taken.getsockname()[1])
+        monkeypatch.setattr(command_module, "_HIGHEST_PORT", taken.getsockname()[1])
+        with pytest.raises(MachineRefused, match="is free"):
+            choose_ports([parse_command("serve")])
+        other.close()
+        monkeypatch.setattr(command_module, "_LOWEST_PORT", free)
+        monkeypatch.setattr(command_module, "_HIGHEST_PORT", free)
+        assert choose_ports([parse_command("serve")]) == [free]
 
 
 def test_two_commands_of_one_port_and_a_port_in_use_are_refused() -> None:
