@@ -38,7 +38,8 @@ class Grades:
     That is n >= 5 within one server start, a half-width of at most 10 % of the figure, the engine
     identified where there is one, the accept length known where speculation is on, no flaw that
     the benchmark saw itself, and samples of one state: no drift, no second mode, no outlier that
-    moves the figure by 5 % or more.
+    moves the figure by 5 % or more. What somebody says is reported, unless samples given with it
+    are wider than that.
     """
 
     def __init__(self, records: Mapping[str, Record], runs: Mapping[str, Run]) -> None:
@@ -59,7 +60,9 @@ class Grades:
         if isinstance(finding.source, Publication):
             return Grade("published", ("of a subject of others",))
         if not isinstance(finding.source, RunSource):
-            return Grade("reported")
+            # Whoever gives samples is held to what they show.
+            why = tuple(_too_wide(finding)) if finding.value.samples is not None else ()
+            return Grade("inadequate", why) if why else Grade("reported")
         run = self._runs[finding.source.run]
         failure = _failure(finding, run)
         if run.engine is not None and run.engine.stand_in:
@@ -151,6 +154,10 @@ def _too_few(finding: Measurement) -> Iterator[str]:
         if value.sample_count is None or value.sample_count >= ENOUGH_SAMPLES:
             yield "no interval"
         return
-    half = relative_half_width(value.stated())
+    yield from _too_wide(finding)
+
+
+def _too_wide(finding: Measurement) -> Iterator[str]:
+    half = relative_half_width(finding.value.stated())
     if half > WIDEST_HALF:
         yield f"the interval is ±{half:.0%} wide, more than ±{WIDEST_HALF:.0%}"

@@ -12,6 +12,7 @@ from knowledge.bases import (
     STAND_IN,
     Data,
     claim,
+    finding,
     known,
     measurement,
     published,
@@ -21,7 +22,7 @@ from knowledge.bases import (
     series,
 )
 
-from gamekit.analysis.calibration import Calibration, Cycle, calibrate
+from gamekit.analysis.calibration import Calibration, Cycle, baseline_of, calibrate
 
 from .cycles import SUBJECT, imposed, lengths, rates, served, subject, timed
 
@@ -333,3 +334,48 @@ def test_a_persons_samples_without_a_start_stand_for_themselves() -> None:
     for part in parts:
         part["environment"] = {"start": "the same"}
     assert len(only(calibrated(*parts)).starts) == 1
+
+
+def test_what_the_target_is_made_of_is_taken_from_its_own_finding() -> None:
+    """An engine does not tell the precision of what it loaded; the model's finding does."""
+    untold = subject(quantization=None)
+    runs = (served("r1", untold, around(30), 2.0), served("r2", untold, around(31), 2.0))
+    assert len(calibrated(*runs).cycles) == 2
+    model = finding("model", "big", role="target", name="Big", quantization="INT4")
+    (cycle,) = calibrated(*runs, model).cycles
+    assert cycle.subject.quantization == "INT4"
+    assert len(cycle.starts) == 2
+
+
+def test_the_rate_without_speculation_is_that_of_the_same_engine_and_host() -> None:
+    """The mean of its starts; another host, graphs that differ, and one that speculates are not."""
+    of = subject(weights="dummy", cuda_graphs="captured")
+    plain = {**of, "speculation": "none"}
+    for field in ("drafter", "steps", "topk", "draft_tokens", "acceptance"):
+        del plain[field]
+    parts = [served("r1", of, around(30), 2.0)]
+    for number, (rate, changed) in enumerate(
+        [(80, {}), (82, {}), (50, {"host": "there"}), (20, {"cuda_graphs": "eager"})], start=2
+    ):
+        samples = {
+            "samples": [rate * one for one in (0.99, 0.995, 1, 1.005, 1.01)],
+            "unit": "tok/s",
+        }
+        parts.append(
+            run(
+                f"r{number}",
+                f"2026-12-0{number}T10:00:00Z",
+                measurement(
+                    f"r{number}.rate", samples, metric="decode_rate", subject={**plain, **changed}
+                ),
+            )
+        )
+    knowledge = known(*parts)
+    (cycle,) = calibrate(knowledge).cycles
+    baseline = baseline_of(knowledge, cycle)
+    assert baseline is not None
+    assert baseline.mid == pytest.approx(81)
+    # Two starts: Student's t with one degree of freedom.
+    assert baseline.high - baseline.mid == pytest.approx(12.706, rel=1e-3)
+    open_graphs = calibrate(known(served("r1", subject(), around(30), 2.0))).cycles[0]
+    assert baseline_of(knowledge, open_graphs) is None

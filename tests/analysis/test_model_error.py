@@ -80,6 +80,24 @@ def test_several_starts_a_length_make_the_start_the_replicate() -> None:
     assert wide.high - wide.low > 5 * (narrow.high - narrow.low)
 
 
+def test_starts_of_one_length_lend_their_spread_to_the_others() -> None:
+    """Three starts of one length tell what starts differ by, and one start of another takes it."""
+    found = sweep({1.0: [10, 10.5, 11], 2.0: [10.6]})
+    assert found.noise == "between starts"
+    first, second = found.held_out
+    # By Student's two samples on logarithms: three starts and one, two degrees of freedom.
+    logs = [math.log(10), math.log(10.5), math.log(11)]
+    mean = sum(logs) / 3
+    deviation = math.sqrt(sum((one - mean) ** 2 for one in logs) / 2)
+    half = 4.302652729911275 * deviation * math.sqrt(1 + 1 / 3)
+    assert math.log1p(second.error.high) - math.log1p(second.error.mid) == pytest.approx(
+        half, rel=1e-3
+    )
+    assert first.error.low < 0 < first.error.high
+    # One difference between starts is no spread yet.
+    assert sweep({1.0: [10, 10.5], 2.0: [10.6]}).noise == "within starts"
+
+
 def test_single_requests_have_an_error_and_no_noise() -> None:
     """What one request differs by nobody knows, so the error stands without an interval."""
     parts: list[Data] = [served(f"r{i}", imposed(1.0 + i), [10.0 + i], 1.0 + i) for i in (0, 1)]

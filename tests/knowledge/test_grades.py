@@ -37,6 +37,15 @@ def test_the_grade_of_what_no_run_gave_follows_its_source(source: Data, name: st
     assert found.name == name
 
 
+def test_samples_that_somebody_gives_are_held_to_what_they_show() -> None:
+    """A figure with its samples is reported while they agree, and inadequate where they scatter."""
+    wild = known(series("rate"), measurement("m", [1.0, 1000.0, 5.0, 90000.0], series="rate"))
+    assert str(wild.grade("m")).startswith("inadequate: the interval is")
+    assert wild.series("rate").current is None
+    steady = known(series("rate"), measurement("m", [80.0, 81.0, 79.0], series="rate"))
+    assert str(steady.grade("m")) == "reported"
+
+
 def test_too_few_samples_are_inadequate_and_counted() -> None:
     """Three of five samples are inadequate, with both numbers."""
     assert grade(measurement("m", [80.0, 80.1, 80.2])) == Grade("inadequate", ("n = 3 of 5",))
