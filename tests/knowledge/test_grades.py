@@ -8,7 +8,18 @@ import pytest
 
 from gamekit.knowledge import Grade
 
-from .bases import ENGINE, STAND_IN, Data, known, measurement, published, run, said, steady
+from .bases import (
+    ENGINE,
+    STAND_IN,
+    Data,
+    known,
+    measurement,
+    published,
+    run,
+    said,
+    series,
+    steady,
+)
 
 AT = "2026-12-01T00:00:00Z"
 
@@ -42,8 +53,8 @@ def test_samples_that_somebody_gives_are_held_to_what_they_show() -> None:
     wild = known(series("rate"), measurement("m", [1.0, 1000.0, 5.0, 90000.0], series="rate"))
     assert str(wild.grade("m")).startswith("inadequate: the interval is")
     assert wild.series("rate").current is None
-    steady = known(series("rate"), measurement("m", [80.0, 81.0, 79.0], series="rate"))
-    assert str(steady.grade("m")) == "reported"
+    agreeing = known(series("rate"), measurement("m", [80.0, 81.0, 79.0], series="rate"))
+    assert str(agreeing.grade("m")) == "reported"
 
 
 def test_too_few_samples_are_inadequate_and_counted() -> None:
