@@ -180,7 +180,6 @@ class StreamClient:
         """
         reader = _LiveReader(holds_the_end=True)
         message = self._message("POST", request.route, request.body)
-        await self.open(1)
         async with self._connection() as connection:
             connection.begin(message, reader.sink(connection))
             if sent is not None:
