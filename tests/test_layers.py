@@ -42,6 +42,7 @@ PYTHON_FILES = [
     *MODULES,
     *sorted((REPOSITORY / "benchmarks").rglob("*.py")),
     *sorted((REPOSITORY / "tests").rglob("*.py")),
+    *sorted((REPOSITORY / "engine").rglob("*.py")),
 ]
 
 
