@@ -147,13 +147,16 @@ def tell_output_length(context: Context, rows: Sequence[Row]) -> None:
 
 
 def chunk_interval_ms(rows: Sequence[Row]) -> float | None:
-    """The median over the answers of the mean time between two chunks, in ms."""
+    """The median over the answers of the mean time between two chunks, in ms; None without one.
+
+    Nor is there one where all chunks of an answer came at one moment.
+    """
     gaps = [
         (row["last_token_ms"] - row["ttft"]) / (row["chunks"] - 1)
         for row in rows
         if not row.get(ERROR) and row["chunks"] > 1
     ]
-    return median(gaps) if gaps else None
+    return (median(gaps) or None) if gaps else None
 
 
 def measure_client(

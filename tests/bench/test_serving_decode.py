@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import threading
 from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -292,3 +294,44 @@ def test_prompts_that_are_not_there_are_refused_before_anything_is_measured() ->
     """A file that is missing is a usage error, also as the second of a sweep."""
     with pytest.raises(UsageFault, match="nowhere"):
         run_benchmarks(None, ["serving_decode"], settings=["prompts=/nowhere/a.txt"])
+
+
+class AtOnce(BaseHTTPRequestHandler):
+    """Sends a whole answer of nine chunks as one packet."""
+
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+    def do_GET(self) -> None:
+        body = json.dumps(PLAIN.get(self.path, {})).encode()
+        self.send_response(200 if self.path in PLAIN else 404)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        events = [f"data: {json.dumps(event)}" for event in generated(9, 9)]
+        body = "\n\n".join([*events, "data: [DONE]", ""]).encode()
+        head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
+        self.wfile.write(head + body)
+        self.close_connection = True
+
+
+@pytest.mark.parametrize("concurrency", [1, 3])
+def test_chunks_that_all_come_at_one_moment_have_no_rate(concurrency: int) -> None:
+    """An answer without any time between its chunks gives a TTFT, and says why there is no rate."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), AtOnce)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        url = f"http://127.0.0.1:{server.server_address[1]}"
+        found = figures(serving(urls=[url], settings=[*FEW, f"concurrency={concurrency}"]))
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+    assert found["ttft"].value.sample_count == 3
+    assert found["decode_rate"].value.unknown == "no answer took any time to decode"
