@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from gamekit.render.documents import render
+from gamekit.render.pages import rendered_documents
+from gamekit.store.load import load
 
 from .living import REPOSITORY, baseline_run, copy_of_repository, put
 
@@ -75,3 +77,16 @@ def test_ages_are_added_by_the_browser(site: Path) -> None:
     page = next((site / "findings").glob("measured-*.html")).read_text(encoding="utf-8")
     assert '<time datetime="2026-12-01">2026-12-01</time>' in page
     assert "days ago" not in page
+
+
+def test_a_run_shows_the_start_of_its_engine() -> None:
+    """The command, and what the start told: seconds, memory, graphs."""
+    documents, _ = rendered_documents(load(REPOSITORY))
+    (page,) = [one.text for one in documents if one.path == "docs/findings/measured-2026-11.md"]
+    shown = page.partition("## Run `20261130-183130-serving-decode-9511c6`")[2].partition("## Run")[
+        0
+    ]
+    started = shown.partition("Started for it:")[2]
+    assert "--speculative-num-steps 5" in started
+    assert '"start_up_s": 106.081' in started
+    assert '"verify": "captured"' in started
