@@ -186,14 +186,13 @@ def _request_row(
     row: dict[str, Any] = {
         "row": "request",
         "repetition": repetition + 1,
-        "slot": request.slot,
         "phase": _phase(request, phases),
-        "scheduled_ms": round(request.scheduled_ms, 4),
-        "sent_ms": round(request.sent_ms, 4),
-        "ended_ms": round(request.ended_ms, 4),
+        "scheduled_ms": request.scheduled_ms,
+        "sent_ms": request.sent_ms,
+        "ended_ms": request.ended_ms,
     }
     if request.failed:
-        return {**row, ERROR: answer[ERROR]}
+        return _rounded({**row, ERROR: answer[ERROR]})
     row |= {
         "first_token_ms": request.record.first_token_ms,
         **{name: answer[name] for name in _KEPT},
@@ -205,9 +204,15 @@ def _request_row(
             "request_latency": request.latency_ms,
             "client_queueing_delay": request.queueing_ms,
         }
-    return row
+    return _rounded(row)
 
 
+def _rounded(row: dict[str, Any]) -> dict[str, Any]:
+    """To a ten-thousandth of a unit: no clock tells more, and there are many requests."""
+    return {name: round(x, 4) if isinstance(x, float) else x for name, x in row.items()}
+
+
+# Of an answer's sample, beside the figures: what they can be computed from again.
 _KEPT = (
     "last_token_ms",
     "output_tokens",
@@ -215,9 +220,7 @@ _KEPT = (
     "cached_tokens",
     "chunks",
     "first_chunk_tokens",
-    "finish_reason",
     "verify_count",
-    "correct_drafts",
 )
 
 

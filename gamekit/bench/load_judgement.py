@@ -37,6 +37,8 @@ def describe_load(run: LoadRun, phases: Phases) -> dict[str, Any]:
     windows = {"ramp": phases.ramp, "steady": phases.measured, "drain": phases.drain}
     for name, window in windows.items():
         told[name] = _describe_phase(run, window)
+    if run.concurrency is None:
+        told["steady"]["arrival_rate"] = _arrival_rate(run, phases.measured)
     server = _server_concurrency(run.server, phases.measured)
     if server is not None:
         told["server_in_flight"] = server
@@ -54,6 +56,13 @@ def _describe_phase(run: LoadRun, window: Window) -> dict[str, Any]:
         "request_rate": _rounded(figures.request_rate),
         "in_flight": _rounded(mean_in_flight(run.requests, window)),
     }
+
+
+def _arrival_rate(run: LoadRun, window: Window) -> float | None:
+    """The arrivals drawn, in requests/s: by chance more or less than the rate asked for."""
+    arrived = sum(window[0] <= one.scheduled_ms <= window[1] for one in run.requests)
+    seconds = (window[1] - window[0]) / 1000
+    return round(arrived / seconds, 4) if seconds > 0 else None
 
 
 def _rounded(value: float | None) -> float | None:

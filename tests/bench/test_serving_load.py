@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pytest
@@ -74,7 +75,8 @@ def test_the_truth_of_the_stand_in_is_found_in_a_closed_loop(tmp_path: Path) -> 
     assert max(samples(outcome, "request_rate")) == pytest.approx(4000 / LATENCY_MS, rel=0.05)
     assert min(samples(outcome, "ttft")) == pytest.approx(60, rel=0.05)
     assert min(samples(outcome, "request_latency")) == pytest.approx(LATENCY_MS, rel=0.05)
-    assert min(samples(outcome, "time_per_output_token")) == pytest.approx(5, rel=0.05)
+    # Not the time per token: a first token that came late makes what follows faster.
+    assert median(samples(outcome, "time_per_output_token")) == pytest.approx(5, rel=0.05)
     assert set(samples(outcome, "accept_length")) == {2.0}
     assert len(samples(outcome, "output_throughput")) == 3
     case = case_of(outcome)
