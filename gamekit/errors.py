@@ -113,6 +113,10 @@ class UsageFault(GamekitError):
     exit_code = 2
 
 
+class NotApplicable(UsageFault):
+    """A benchmark has nothing to measure at this engine: left out where nobody asked for it."""
+
+
 class DocumentsDiffer(GamekitError):
     """Documents that are stale, edited by hand or orphaned."""
 

@@ -27,6 +27,8 @@ METRICS: dict[str, Metric] = {
         # not the conditional accuracy.
         Metric("cumulative_acceptance", "1", "higher", "cumulative acceptance at a draft step"),
         Metric("cycle_time", "ms", "lower", "time of one speculation cycle"),
+        # Of whole cycles too, as the client's: what the engine notes between its own ticks.
+        Metric("engine_cycle_time", "ms", "lower", "time of one cycle by the engine's own clock"),
         Metric("decode_rate", "tok/s", "higher", "decode rate"),
         Metric("end_to_end_rate", "tok/s", "higher", "tokens per second, prefill included"),
         Metric("time_per_output_token", "ms", "lower", "time per output token"),

@@ -30,7 +30,7 @@ from gamekit.bench.redact import Redactor
 from gamekit.bench.series import Joined, told_series
 from gamekit.bench.subject import Told, parse_subject
 from gamekit.bench.sweep import cases_of, parse_settings
-from gamekit.errors import GamekitError, UsageFault
+from gamekit.errors import GamekitError, NotApplicable, UsageFault
 from gamekit.stand_in.config import SimulatorConfig
 from gamekit.stand_in.process import StandInEngine
 from gamekit.store.append import check_writable
@@ -101,7 +101,8 @@ def run_benchmarks(  # noqa: PLR0913 - one keyword an option of the command
     written.
 
     What cannot run here is an outcome with its reason, and so is a broken benchmark file and a
-    failed or interrupted run, such as that of an engine that does not start. Raises ``UsageFault``
+    failed or interrupted run, such as that of an engine that does not start; where no benchmark is
+    named, also one that has nothing to measure at these engines. Raises ``UsageFault``
     for options that do not fit, ``BenchmarkFailed`` for a url that does not answer,
     ``MachineRefused`` where nothing can be written, and what loading the knowledge base raises. A
     ``UsageFault`` that comes up behind another outcome is an outcome as well.
@@ -150,7 +151,7 @@ def run_benchmarks(  # noqa: PLR0913 - one keyword an option of the command
     engines = [ask_engine(url, _api(sweeps), redactor) for url in urls] if needs_server else []
     if not names:
         outcomes += [RunOutcome(Path(one.file or "").stem, fault=one) for one in found.problems]
-    work = _Work(setup, sweeps, begins, outcomes)
+    work = _Work(setup, sweeps, begins, outcomes, all_there_are=not names)
     at_servers = [one for one in selected if one.needs is Needs.SERVER]
     with _signals():
         apart = selected if plan is None else [one for one in selected if one not in at_servers]
@@ -175,6 +176,7 @@ class _Work:
     sweeps: Mapping[str, Sequence[Mapping[str, Value]]]
     begins: Progress
     outcomes: list[RunOutcome]
+    all_there_are: bool
 
     def measure(self, benchmarks: Sequence[Benchmark], servers: Sequence[_Server]) -> bool:
         """Run each of ``benchmarks`` at ``servers``; False when the user ended it."""
@@ -188,6 +190,9 @@ class _Work:
                 cases = self.sweeps[benchmark.name]
                 self.outcomes += _run(self.setup, benchmark, cases, servers, around, self.begins)
             except UsageFault as error:
+                if self.all_there_are and isinstance(error, NotApplicable):
+                    self.outcomes.append(RunOutcome(benchmark.name, skipped=str(error)))
+                    continue
                 if not self.outcomes:
                     raise
                 # What ran before it is told all the same.

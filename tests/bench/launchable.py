@@ -7,7 +7,10 @@ import sys
 from pathlib import Path
 
 # Serves as sglang does: its own arguments as server_info, the log lines of one that captured.
-SCRIPTED = '''"""A scripted engine: python engine.py --port N [--steps N] [--dies-after N]."""
+SCRIPTED = '''"""A scripted engine: python engine.py --port N [--steps N] [--dies-after N].
+
+--step-times A,B,... are the seconds that it notes of itself with each request.
+"""
 
 import argparse
 import json
@@ -25,6 +28,7 @@ given.add_argument("--dies-after", type=int, default=10**9)
 given.add_argument("--capture", default="target verify,draft decode,draft extend")
 given.add_argument("--cuda-graph", default="True")
 given.add_argument("--api-key")
+given.add_argument("--step-times")
 options = given.parse_args()
 served = 0
 info = {"model_path": "tiny", "version": "1", "load_format": options.load_format,
@@ -34,6 +38,9 @@ if options.steps is not None:
     info |= {"speculative_algorithm": "EAGLE3", "speculative_num_steps": options.steps,
              "speculative_eagle_topk": 1, "speculative_num_draft_tokens": options.steps + 1,
              "speculative_draft_model_path": "small"}
+noted = []
+if options.step_times is not None:
+    info["internal_states"][0]["step_time_dict"] = {"1": noted}
 for name in filter(None, options.capture.split(",")):
     print(f"[t] Capture {name} CUDA graph begin. backend=full, bs=[1]", flush=True)
     print(f"[t] Capture {name} CUDA graph end. elapsed=1.50 s, mem usage=0.07 GB", flush=True)
@@ -71,6 +78,7 @@ class Handler(BaseHTTPRequestHandler):
             print("[t] Decode batch, #running-req: 1, #token: 9, accept len: 2.00,"
                   f" cuda graph: {options.cuda_graph}, gen throughput (token/s): {rate},"
                   " #queue-req: 0", flush=True)
+        noted.extend(map(float, filter(None, (options.step_times or "").split(","))))
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
         self.send_header("Connection", "close")
