@@ -100,7 +100,8 @@ $(VENV)/.test: $(VENV)/.site
 	@touch $@
 
 # Of no use to any other environment, so that it can be built beside them.
-$(VENV)/engine/.built: engine/build engine/requirements.txt engine/write_model.py
+$(VENV)/engine/.built: engine/build engine/requirements.txt \
+    engine/write_model.py engine/vision_operators.py
 	engine/build $(VENV)/engine $(PYTHON)
 	@touch $@
 

@@ -10,7 +10,7 @@ import os
 import sys
 from pathlib import Path
 
-import torch
+import vision_operators
 
 os.environ.setdefault("SGLANG_USE_CPU_ENGINE", "1")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
@@ -28,15 +28,7 @@ FLAGS = [
 ]
 # fmt: on
 
-try:
-    import torchvision  # sglang does so, also for a model that sees no pictures
-except RuntimeError:
-    # Its compiled part needs the CUDA libraries that a CPU build of torch comes without, and its
-    # Python part needs these two operators to be declared. Nothing here calls them.
-    VISION = torch.library.Library("torchvision", "DEF")
-    for name in ("nms", "qnms"):
-        VISION.define(f"{name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
-    import torchvision  # noqa: F401
+vision_operators.declare()
 
 if __name__ == "__main__":
     from sglang.launch_server import run_server

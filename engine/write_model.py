@@ -9,9 +9,12 @@ import sys
 from pathlib import Path
 
 import torch
-from transformers import AutoModelForCausalLM, AutoTokenizer
+import vision_operators
 
 if __name__ == "__main__":
+    vision_operators.declare()
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
     source, folder = Path(sys.argv[1]), sys.argv[2]
     tokenizer = AutoTokenizer.from_pretrained(source.parent, gguf_file=source.name)
     model = AutoModelForCausalLM.from_pretrained(
