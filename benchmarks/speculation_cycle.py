@@ -161,8 +161,8 @@ def _judge_engine(
             "the engine told its time only with idle time in it, or while not all requests ran:"
             " raise max_tokens"
             if can_tell
-            else "the engine tells none of its times: measure it with --launch, or start it with"
-            " SGLANG_RECORD_STEP_TIME=1",
+            else "the engine tells none of its times: sglang does with SGLANG_RECORD_STEP_TIME=1,"
+            " and in the log of --launch once a request has enough cycles",
         )
         return
     own = median(one.cycle_ms for one in told)

@@ -52,8 +52,9 @@ class EngineCycleWatch:
 
     @property
     def tells(self) -> bool:
-        """Whether the engine can tell anything of its cycles."""
-        return self._before is not None or self._engine.log is not None
+        """Whether the engine has told anything of its cycles, or would if requests were longer."""
+        log = self._engine.log
+        return self._before is not None or (log is not None and log.has_decode_lines())
 
     def begin(self) -> None:
         """Look at what is there before the requests are sent.

@@ -79,6 +79,7 @@ class EngineLog:
         self._captured_s: dict[str, float | None] = {}
         self._tells_captures = False
         self._idle = True
+        self._has_decode_lines = False
         self._ticks: deque[Tick] = deque(maxlen=_MOST_TICKS)
 
     def close(self) -> None:
@@ -91,6 +92,11 @@ class EngineLog:
         """The decode lines behind that line of the log."""
         self._read_on()
         return [tick for tick in self._ticks if tick.line > after_line]
+
+    def has_decode_lines(self) -> bool:
+        """Whether there is any decode line, also where ``ticks`` leaves it out."""
+        self._read_on()
+        return self._has_decode_lines
 
     def position(self) -> int:
         """How many lines there are now: what comes later is behind it."""
@@ -209,6 +215,7 @@ class EngineLog:
             if not self._idle:
                 self._ticks.append(Tick(self._lines, _fields(tick[1])))
             self._idle = False
+            self._has_decode_lines = True
         elif _PREFILL_WHEN_IDLE.search(text) is not None:
             self._idle = True
         elif _TELLS_CAPTURES.search(text) is not None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from workbench import COUNTING, engine, files_below, knowledge_base, series_file
 
+from gamekit.bench.discovery import discover
 from gamekit.bench.runner import RunOutcome, run_benchmarks
 from gamekit.errors import BenchmarkFailed, KnowledgeErrors, UsageFault
 from gamekit.findings import Measurement, Series
@@ -259,15 +260,13 @@ def test_what_cannot_run_here_is_skipped_with_the_reason(
 def test_a_broken_file_does_not_keep_the_others_from_running(tmp_path: Path) -> None:
     """Without names everything runs that can, and the broken file is an outcome with its fault."""
     small = COUNTING.replace("int, 5", "int, 1")
-    files = {
-        "broken": "import (\n",
-        "client_floor": small.replace('"counting",', '"client_floor",'),
-        "serving_decode": small.replace('"counting",', '"serving_decode",'),
-    }
-    root = knowledge_base(tmp_path / "kb", files)
+    # In place of the packaged ones: those take their time.
+    names = list(discover(None).benchmarks)
+    files = {name: small.replace('"counting",', f'"{name}",') for name in names}
+    root = knowledge_base(tmp_path / "kb", {"broken": "import (\n", **files})
     outcomes = run(root)
-    assert [one.benchmark for one in outcomes] == ["broken", "client_floor", "serving_decode"]
-    assert [one.measured for one in outcomes] == [False, True, True]
+    assert [one.benchmark for one in outcomes] == ["broken", *names]
+    assert [one.measured for one in outcomes] == [False, *(True for _ in names)]
     assert "broken.py:1" in str(outcomes[0].fault)
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import median
 from typing import Any
+from urllib.request import urlopen
 
 import pytest
 from hypothesis import given
@@ -17,11 +19,13 @@ from gamekit.bench.engine_cycle import new_step_times_ms, tick_cycle_ms
 from gamekit.bench.runner import RunOutcome, run_benchmarks
 from gamekit.errors import NotApplicable
 from gamekit.findings import Case, Measurement
-from gamekit.launch.log import Tick
+from gamekit.launch.log import EngineLog, Tick
 from gamekit.stand_in.config import SimulatorConfig
+from gamekit.stand_in.engine import LEDGER_ROUTE
 from gamekit.stand_in.process import StandInEngine
 from gamekit.store.load import load
 
+DATA = Path(__file__).parent.parent / "data" / "recordings"
 SPECULATING = {
     "/server_info": {
         "model_path": "lab/tiny",
@@ -78,11 +82,16 @@ def test_the_cycle_of_the_stand_in_is_found(tmp_path: Path) -> None:
         (outcome,) = cycles(
             root, urls=[stand_in.url], settings=["requests=5", "max_tokens=101"], append=True
         )
+        with urlopen(f"{stand_in.url}{LEDGER_ROUTE}") as ledger:  # noqa: S310 - our own server
+            sent = [one["sent_ns"] for one in json.load(ledger)]
     found = figures(outcome)
     samples = found["cycle_time"].value.samples
     assert samples is not None
-    # A busy machine can only make things slower: the best replicate is the one to judge.
-    assert min(samples) == pytest.approx(20, rel=0.05)
+    # On a busy machine the stand-in itself may be late: the truth is when it really sent.
+    truth = [(times[-1] - times[0]) / 40 / 1e6 for times in sent if len(times) == 41][-5:]
+    errors = [abs(sample / true - 1) for sample, true in zip(samples, truth, strict=True)]
+    assert median(errors) < 0.02
+    assert median(truth) == pytest.approx(20, rel=0.2)
     assert found["accept_length"].value.samples == [2.5] * 5
     assert found["decode_rate"].value.sample_count == 5
     assert "SGLANG_RECORD_STEP_TIME=1" in (found["engine_cycle_time"].value.unknown or "")
@@ -100,8 +109,11 @@ def test_a_sweep_of_launched_engines_gives_a_cycle_each() -> None:
         launches=[simulate("--prefill-ms 5 --accept-len 2 --steps 2 --cycle-ms {cycle}")],
         settings=["requests=3", "max_tokens=41", "cycle=10,40"],
     )
-    best = [min(figures(one)["cycle_time"].value.samples or ()) for one in outcomes]
-    assert best == [pytest.approx(10, rel=0.1), pytest.approx(40, rel=0.05)]
+    for one in outcomes:
+        assert "tells none of its times" in (figures(one)["engine_cycle_time"].value.unknown or "")
+    typical = [median(figures(one)["cycle_time"].value.samples or ()) for one in outcomes]
+    # Far enough apart that a busy machine makes none the other.
+    assert typical == [pytest.approx(10, rel=0.4), pytest.approx(40, rel=0.2)]
 
 
 def test_an_engine_known_not_to_speculate_is_refused_before_any_request() -> None:
@@ -213,6 +225,16 @@ def test_a_decode_line_gives_the_time_of_a_cycle(length: float, cycle: float, ru
     rate = 1000 * length * running / cycle
     fields = {"accept len": length, "gen throughput": rate, "#running-req": float(running)}
     assert tick_cycle_ms(Tick(1, dict(fields))) == pytest.approx(cycle)
+
+
+def test_the_log_of_a_real_engine_gives_plausible_cycles() -> None:
+    """Every decode line of a recorded sglang that counts gives a time within its client's range."""
+    with (DATA / "eagle3-sim2.6" / "server.log").open("rb") as file:
+        ticks = EngineLog(file.fileno()).ticks()
+    times = [tick_cycle_ms(tick) for tick in ticks]
+    assert len(times) == 48
+    assert times[0] == pytest.approx(1000 * 2.55 / 612.43)
+    assert all(one is not None and 3 < one < 10 for one in times)
 
 
 @pytest.mark.parametrize(

@@ -106,6 +106,7 @@ def test_decode_lines_are_read_by_key_and_the_first_after_idle_is_left_out(
         "gen throughput": 612.43,
         "#queue-req": 0.0,
     }
+    assert log.has_decode_lines()
     assert first.number("gen throughput") == 612.43
     assert first.number("cuda graph") is None
     assert log.ticks(first.line) == ticks[1:]
@@ -188,3 +189,11 @@ def test_any_bytes_in_any_pieces_give_the_same_excerpt(pieces: list[bytes]) -> N
         excerpt = whole.write(b"".join(pieces)).excerpt(str)
         assert parts.log.excerpt(str) == excerpt
     assert all(line.isprintable() and line.strip() and len(line) <= 300 for line in excerpt)
+
+
+def test_a_decode_line_that_does_not_count_is_one_all_the_same(written: Written) -> None:
+    """A log without decode lines is told from one that has none but those behind idle times."""
+    assert not written.write(NEWER).has_decode_lines()
+    log = written.write("[t] Decode batch, #running-req: 1, gen throughput (token/s): 3.5\n")
+    assert log.has_decode_lines()
+    assert log.ticks() == []
