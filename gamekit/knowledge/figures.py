@@ -77,7 +77,9 @@ class Figures:
         self._grades = grades
         self._series = series
         self._figures: dict[str, Figure] = {}
-        self._computed: dict[tuple[str, Path], tuple[Result, Result]] = {}
+        self._evaluated_formulas: dict[
+            tuple[Expression, tuple[tuple[str, str | None], ...]], tuple[Result, Result]
+        ] = {}
 
     def of(self, record: Record, instead: Instead = NOTHING_INSTEAD) -> Figure:
         """The figure of ``record``.
@@ -137,15 +139,6 @@ class Figures:
 
         Raises ``FormulaError`` with its place when it grows out of bounds.
         """
-        if instead:
-            return self._evaluated(record, path, instead)
-        # A document asks for the same claim many times, and a range is costly to prove.
-        key = (record.id, path)
-        if key not in self._computed:
-            self._computed[key] = self._evaluated(record, path, instead)
-        return self._computed[key]
-
-    def _evaluated(self, record: Record, path: Path, instead: Instead) -> tuple[Result, Result]:
         try:
             return self.of_formula(self._formulas.get(record.id, *path), instead)
         except FormulaError as error:
@@ -158,10 +151,34 @@ class Figures:
 
         Raises ``FormulaError`` without a place.
         """
-        return (
-            evaluate(formula, self._resolver(Quantity.stated, instead)),
-            evaluate(formula, self._resolver(Quantity.with_rounding, instead)),
-        )
+        # Documents ask for the same formula many times, and a range is costly to prove.
+        key = (formula, self._relevant(formula, instead))
+        if key not in self._evaluated_formulas:
+            self._evaluated_formulas[key] = (
+                evaluate(formula, self._resolver(Quantity.stated, instead)),
+                evaluate(formula, self._resolver(Quantity.with_rounding, instead)),
+            )
+        return self._evaluated_formulas[key]
+
+    def _relevant(
+        self, formula: Expression, instead: Instead
+    ) -> tuple[tuple[str, str | None], ...]:
+        """The part of ``instead`` that a formula rests on, directly or through claims."""
+        if not instead:
+            return ()
+        found: dict[str, str | None] = {}
+        waiting, seen = list(formula.references), set[str]()
+        while waiting:
+            name = waiting.pop()
+            if name in seen:
+                continue
+            seen.add(name)
+            if name in instead:
+                found[name] = instead[name]
+            record = self._records.get(name)
+            if record is not None and isinstance(record.finding, Claim):
+                waiting.extend(self._formulas.get(name, "formula").references)
+        return tuple(sorted(found.items()))
 
     def judged(
         self, record: Record, path: Path, instead: Instead = NOTHING_INSTEAD
