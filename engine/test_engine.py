@@ -309,7 +309,6 @@ def test_a_real_engine_is_known_for_what_it_is(killed_engine: Told) -> None:
     # 4096 tokens, of 30 layers with 3 heads of 64 keys and as many values, of four bytes. What it
     # tells of its weights is by how much the machine's free memory fell, whoever took it.
     assert memory["kv_cache"] == pytest.approx(4096 * 30 * 3 * 64 * 2 * 4 / 2**30, abs=0.01)
-    assert "weights" in memory
     assert run.environment.variables["SGLANG_USE_CPU_ENGINE"] == "1"
     for case in run.cases:
         subject = case.subject
