@@ -78,7 +78,8 @@ class Cycle:
     ``time`` is the mean over server starts where there are several, with the interval that
     ``interval`` names (None: it has none); ``rounded`` is over all roundings. ``within`` is the
     standard deviation from request to request within a start, ``between`` that of the means of
-    starts, ``between_boots`` that of the means of boots; None where there is nothing to tell.
+    starts at one accept length, ``between_boots`` that of the means of boots; None where there is
+    nothing to tell.
     """
 
     steps: int | None
@@ -197,7 +198,6 @@ def _cycle(knowledge: Knowledge, group: list[CycleEstimate]) -> Cycle:
     subject = _common([one.subject for one in used])
     time, rounded, interval = _time(starts)
     sampled = [start for start in starts if start.samples]
-    means = [statistics.fmean(start.samples) for start in sampled]
     return Cycle(
         steps=subject.steps,
         subject=subject,
@@ -207,7 +207,7 @@ def _cycle(knowledge: Knowledge, group: list[CycleEstimate]) -> Cycle:
         rounded=rounded,
         interval=interval,
         within=pooled_deviation([start.samples for start in sampled]),
-        between=statistics.stdev(means) if len(means) > 1 else None,
+        between=_between(sampled),
         between_boots=_between_boots(sampled),
         split=_split(knowledge, subject, time, rounded),
     )
@@ -236,6 +236,15 @@ def _time(starts: Sequence[ServerStart]) -> tuple[Range, Range, Interval | None]
         return over, over, "within one start" if len(sampled[0]) > 1 else None
     newest = starts[-1].estimates[-1]
     return newest.stated, newest.rounded, None if newest.stated.is_exact else "stated"
+
+
+def _between(starts: Sequence[ServerStart]) -> float | None:
+    """The spread between starts of one accept length: that between lengths is the model's error."""
+    by_length: dict[object, list[float]] = {}
+    for start in starts:
+        imposed = {one.subject.imposed_accept_length for one in start.estimates}
+        by_length.setdefault(frozenset(imposed), []).append(statistics.fmean(start.samples))
+    return pooled_deviation(list(by_length.values()))
 
 
 def _between_boots(starts: Iterable[ServerStart]) -> float | None:

@@ -90,9 +90,14 @@ class _Estimates:
                 self._lengths_of_run.setdefault(source.run, []).append(record)
 
     def all(self) -> list[CycleEstimate]:
-        timed = [self._timed(record) for record in self._of("cycle_time")]
-        known = {_origin(one.subject, one.start) for one in timed if one.start is not None}
-        found = list(timed)
+        timed = self._of("cycle_time")
+        # By the subjects as they were recorded: an estimate's own is filled in from elsewhere.
+        known = {
+            _origin(_finding(record).subject, start)
+            for record in timed
+            if (start := self._start(record)) is not None
+        }
+        found = [self._timed(record) for record in timed]
         paired: set[str] = set()
         for record in self._of(*_RATES):
             estimate = self._paired(record)

@@ -66,7 +66,8 @@ class Grades:
         run = self._runs[finding.source.run]
         failure = _failure(finding, run)
         if run.engine is not None and run.engine.stand_in:
-            return Grade("simulated", ("measured on the stand-in engine", *failure))
+            why = ("measured on the stand-in engine", *failure, *finding.flaws)
+            return Grade("simulated", why)
         if failure:
             return Grade("failed", failure)
         why = (

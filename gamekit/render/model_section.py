@@ -54,6 +54,8 @@ class Predictions:
     verdict: str
     growth: str
     pays: str
+    without: str
+    eager: str
     apart: tuple[str, ...]
 
 
@@ -135,6 +137,8 @@ class ModelSection:
             verdict=_verdict(error),
             growth=self._growth_of(cycle),
             pays=self._pays(cycle),
+            without=self._without(cycle),
+            eager=self._eager(cycle),
             apart=tuple(self._apart(cycle)),
         )
 
@@ -145,6 +149,15 @@ class ModelSection:
                 steps = sorted(str(one.steps) for one in growth.cycles)
                 by = numbers.with_unit(numbers.span(growth.per_step), "ms")
                 return f"{by} at {', '.join(steps[:-1])} and {steps[-1]} steps"
+        return ""
+
+    def _eager(self, cycle: Cycle) -> str:
+        """The cycle of the same chain without CUDA graphs; empty where it was not measured."""
+        if cycle.subject.cuda_graphs != "captured":
+            return ""
+        for other in self._same_chain(cycle):
+            if other.subject.cuda_graphs == "eager":
+                return _mean(other)
         return ""
 
     def _pays(self, cycle: Cycle) -> str:
@@ -158,18 +171,26 @@ class ModelSection:
             strict=True,
         )
         even = Range(*(rate * time / 1000 for rate, time in ends))
-        rate = numbers.with_unit(numbers.span(baseline), "tok/s")
-        return f"{numbers.with_unit(numbers.span(even), 'tok/cycle')} ({rate} without)"
+        return numbers.with_unit(numbers.span(even), "tok/cycle")
+
+    def _without(self, cycle: Cycle) -> str:
+        """The rate without speculation there; empty where it was not measured."""
+        baseline = baseline_of(self._knowledge, cycle)
+        return "" if baseline is None else numbers.with_unit(numbers.span(baseline), "tok/s")
 
     def _apart(self, cycle: Cycle) -> Iterator[str]:
         """Findings of the same chain that are judged apart, since something else was told too."""
+        for other in self._same_chain(cycle):
+            yield from _sources(self._knowledge, other.ids)
+
+    def _same_chain(self, cycle: Cycle) -> Iterator[Cycle]:
         named = ("target", "drafter", "steps", "topk", "host", "concurrency")
         for other in self._calibration.cycles:
             alike = all(
                 getattr(other.subject, field) == getattr(cycle.subject, field) for field in named
             )
             if other is not cycle and alike and other.whole_requests == cycle.whole_requests:
-                yield from _sources(self._knowledge, other.ids)
+                yield other
 
 
 def _basis(cycle: Cycle) -> str:
@@ -191,16 +212,22 @@ def _spread(cycle: Cycle) -> str:
     if cycle.within is None and cycle.between is None:
         return "unknown (no samples)"
     within = "unknown" if cycle.within is None else f"{numbers.number(cycle.within, 2)} ms"
-    many = len(cycle.starts)
     between = "unknown" if cycle.between is None else f"{numbers.number(cycle.between, 2)} ms"
     boots = cycle.between_boots
     of_boots = "" if boots is None else f", between boots {numbers.number(boots, 2)} ms"
-    return f"{within} within a start, {between} between {many}{of_boots}"
+    return f"{within} within a start, {between} between starts{of_boots}"
 
 
 def _what(cycle: Cycle) -> str:
     subject = cycle.subject
-    known = [subject.target, f"{subject.steps} steps", subject.host]
+    imposed = {one.subject.acceptance for one in cycle.estimates} == {"imposed"}
+    known = [
+        subject.target,
+        *(["random weights"] if subject.weights == "dummy" else []),
+        *(["accept lengths imposed"] if imposed else []),
+        f"{subject.steps} steps",
+        subject.host,
+    ]
     said = ", ".join(str(one) for one in known)
     return f"{said}; prefill included" if cycle.whole_requests else said
 
@@ -234,9 +261,11 @@ def _verdict(error: ModelError) -> str:
     if error.noise is None:
         return "the noise is unknown, so nothing follows"
     beyond = "within" if error.within_noise else "in part beyond"
+    widest = max((one.error.high - one.error.low) / 2 for one in error.held_out)
+    size = f"(up to ±{numbers.number(widest * 100, 2)} %)"
     if error.noise == "between starts":
-        return f"{beyond} the noise between server starts"
-    return f"{beyond} the noise of requests (of starts: unknown, one a length)"
+        return f"{beyond} the noise between server starts {size}"
+    return f"{beyond} the noise of requests {size}, of starts unknown"
 
 
 def _milliseconds(figure: Range, rounded: Range) -> str:

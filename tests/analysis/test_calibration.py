@@ -347,6 +347,19 @@ def test_what_the_target_is_made_of_is_taken_from_its_own_finding() -> None:
     assert len(cycle.starts) == 2
 
 
+def test_a_counted_cycle_and_the_pair_of_its_requests_count_once() -> None:
+    """What a run both timed and paired is one sample a request, whoever told the precision."""
+    untold = subject(quantization=None)
+    one = served("r1", untold, around(30), 2.0)
+    one["findings"].append(
+        {**timed("r1.cycle", untold, around(30)), "source": one["findings"][0]["source"]}
+    )
+    model = finding("model", "big", role="target", name="Big", quantization="INT4")
+    (cycle,) = calibrated(one, model).cycles
+    assert cycle.ids == ("r1.cycle", "r1.length")  # not the rate
+    assert len(cycle.starts[0].samples) == len(STEADY)
+
+
 def test_the_rate_without_speculation_is_that_of_the_same_engine_and_host() -> None:
     """The mean of its starts; another host, graphs that differ, and one that speculates are not."""
     of = subject(weights="dummy", cuda_graphs="captured")
@@ -379,3 +392,14 @@ def test_the_rate_without_speculation_is_that_of_the_same_engine_and_host() -> N
     assert baseline.high - baseline.mid == pytest.approx(12.706, rel=1e-3)
     open_graphs = calibrate(known(served("r1", subject(), around(30), 2.0))).cycles[0]
     assert baseline_of(knowledge, open_graphs) is None
+
+
+def test_what_accept_lengths_differ_by_is_no_spread_of_starts() -> None:
+    """Starts at one imposed length tell a spread; starts at another length are the model's error."""
+    parts = [
+        served("r1", imposed(1.0), around(30), 1.0),
+        served("r2", imposed(1.0), around(31), 1.0),
+        served("r3", imposed(2.0), around(40), 2.0),
+    ]
+    assert only(calibrated(*parts)).between == pytest.approx(statistics.stdev([30, 31]))
+    assert only(calibrated(parts[0], parts[2])).between is None
