@@ -395,7 +395,7 @@ def test_the_rate_without_speculation_is_that_of_the_same_engine_and_host() -> N
 
 
 def test_what_accept_lengths_differ_by_is_no_spread_of_starts() -> None:
-    """Starts at one imposed length tell a spread; starts at another length are the model's error."""
+    """Starts at one imposed length tell a spread; another length tells of the model."""
     parts = [
         served("r1", imposed(1.0), around(30), 1.0),
         served("r2", imposed(1.0), around(31), 1.0),
