@@ -9,7 +9,7 @@ other. ``repeats`` is how many loads there are, each with a ramp and a drain of 
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from gamekit import event_loop
@@ -23,7 +23,7 @@ from gamekit.bench.load_judgement import (
     judge_failures,
     judge_phases,
 )
-from gamekit.bench.module import ERROR, Benchmark, Measures, Needs, Parameter, Sample
+from gamekit.bench.module import ERROR, Benchmark, Measures, Needs, Parameter, Sample, Value
 from gamekit.bench.serving import (
     API,
     INPUT_IDS,
@@ -107,20 +107,26 @@ def run(context: Context) -> Iterator[Sample]:
     judge_client(context, runs, interval_ms, floor)
 
 
-def _load(context: Context, make: Callable[[int], StreamRequest]) -> SendLoad:
-    """How repetition ``n`` is sent; tells the subject. Raises ``UsageFault`` for no such load."""
-    concurrency, rate = context["concurrency"], context["rate"]
-    requests, duration = context["requests"], context["duration"]
+def _check(parameters: Mapping[str, Value]) -> None:
+    """Raise ``UsageFault`` for what says two different loads, or two ends."""
+    concurrency, rate = parameters["concurrency"], parameters["rate"]
+    requests, duration = parameters["requests"], parameters["duration"]
     if concurrency is not None and rate is not None:
         raise UsageFault(
-            f"concurrency={concurrency} and rate={rate:g} are two different loads",
+            f"concurrency={concurrency} and rate={rate} are two different loads",
             mend="give one: concurrency keeps so many in flight, rate lets so many arrive a second",
         )
     if requests is not None and duration is not None:
         raise UsageFault(
-            f"requests={requests} and duration={duration:g} both say when to end",
+            f"requests={requests} and duration={duration} both say when to end",
             mend="give one of them",
         )
+
+
+def _load(context: Context, make: Callable[[int], StreamRequest]) -> SendLoad:
+    """How repetition ``n`` is sent; tells the subject."""
+    concurrency, rate = context["concurrency"], context["rate"]
+    requests, duration = context["requests"], context["duration"]
     url, warm, seed = context.engine.url, context["warmup"], context["seed"]
 
     def make_next(number: int) -> StreamRequest:
@@ -138,7 +144,7 @@ def _load(context: Context, make: Callable[[int], StreamRequest]) -> SendLoad:
         ]
         if not all(times):
             raise UsageFault(
-                f"at rate={rate:g} nothing arrives within duration={duration:g}",
+                f"at rate={rate} nothing arrives within duration={duration}",
                 mend="give a longer duration",
             )
         return lambda number: open_loop(url, make_next, times[number])
@@ -376,5 +382,6 @@ BENCHMARK = Benchmark(
         PROMPTS,
         INPUT_IDS,
     ],
+    check=_check,
     run=run,
 )

@@ -154,6 +154,8 @@ class Benchmark:
     run: Callable[[Context], Iterator[Sample]]
     needs: Needs = Needs.NOTHING
     parameters: Sequence[Parameter] = ()
+    # Raises UsageFault for parameters that do not fit together, before an engine is started.
+    check: Callable[[Mapping[str, Value]], object] | None = None
     file: Path | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:

@@ -6,6 +6,7 @@ import hashlib
 import json
 import random
 import secrets
+import stat
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ BUNDLED = "gamekit-prompts-1"
 RANDOM_IDS = "random-token-ids"
 # Ids that every vocabulary has, and that are no control tokens in any known one.
 _LOWEST_ID, _HIGHEST_ID = 1_000, 20_000
+_LARGEST_FILE = 64 << 20
 _TEXT_FIELDS = ("prompt", "text", "question", "turns")
 
 
@@ -47,6 +49,17 @@ def prompt_set(file: str | None) -> PromptSet:
     if file is None:
         return PromptSet(BUNDLED, _PROMPTS, is_named=True)
     try:
+        about = Path(file).stat()
+        if stat.S_ISREG(about.st_mode) and about.st_size > _LARGEST_FILE:
+            raise UsageFault(
+                f"{about.st_size} bytes of prompts are more than a benchmark can send",
+                file=file,
+                mend=f"give at most {_LARGEST_FILE >> 20} MiB",
+            )
+        if not stat.S_ISREG(about.st_mode) and not stat.S_ISDIR(about.st_mode):
+            raise UsageFault(
+                "it is no file that has an end", file=file, mend="write the prompts into a file"
+            )
         data = Path(file).read_bytes()
     except OSError as error:
         raise UsageFault(

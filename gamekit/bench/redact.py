@@ -26,15 +26,17 @@ _NOT_SECRET = re.compile(
     r"(?:output|input|draft|prompt|eos|bos|pad|per|stop|mask|unk|image|new)_?tokens?$"
 )
 
+# Each begins only where such a run of characters begins, and takes the run whole: tried from every
+# character of a long line, it would take minutes.
 _NAME_AND_VALUE = re.compile(
-    r"""(?P<name>[A-Za-z_][A-Za-z0-9_.\-]*)(?P<quote>["']?)(?P<sign>\s*=\s*|\s*:\s+|:(?=["'\w]))"""
+    r"""(?<![A-Za-z0-9_.\-])(?P<name>[A-Za-z0-9_.\-]++)(?P<quote>["']?)(?P<sign>\s*=\s*|\s*:\s+|:(?=["'\w]))"""
     # As far as a shell word or a part of a query reaches, rather too far than too short.
     r"""(?P<value>(?:"(?:[^"\\]|\\.)*"|'[^']*'|[^\s&])+)"""
 )
 # "#new-token: 42," in the log of an engine counts tokens.
 _COUNT = re.compile(r"\d+,?")
 _FLAG_AND_VALUE = re.compile(
-    r"""(?P<flag>--?[A-Za-z][A-Za-z0-9_\-]*)(?P<space>\s+)"""
+    r"""(?<![A-Za-z0-9_\-])(?P<flag>--?[A-Za-z][A-Za-z0-9_\-]*+)(?P<space>\s+)"""
     r"""(?P<value>(?:"[^"]*"|'[^']*'|\S)+)"""
 )
 _ARGUMENT = re.compile(r"(?P<name>-{0,2}[A-Za-z_][A-Za-z0-9_.\-]*)=.", re.DOTALL)
@@ -44,7 +46,7 @@ _AUTHORIZATION = re.compile(
 )
 _BEARER = re.compile(r"""(?i)\b(bearer\s+)[^\s"']+""")
 _IN_URL = re.compile(
-    r"([A-Za-z][A-Za-z0-9+.\-]*://)(?!\[redacted\]@)[^\s/?#\"'@]*(?:@[^\s/?#\"'@]*)*@"
+    r"(?<![A-Za-z0-9+.\-])([A-Za-z0-9+.\-]++://)(?!\[redacted\]@)[^\s/?#\"'@]*(?:@[^\s/?#\"'@]*)*@"
 )
 _PEM = re.compile(r"-----BEGIN [A-Z ]+-----.*?(?:-----END [A-Z ]+-----|\Z)", re.DOTALL)
 _SHAPES = re.compile(
@@ -53,7 +55,9 @@ _SHAPES = re.compile(
     r"""|AKIA[A-Z0-9]{16}|AIza[A-Za-z0-9_\-]{30,}|nvapi-[A-Za-z0-9_\-]{16,}|pypi-[A-Za-z0-9_\-]{16,}"""
     r"""|eyJ[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]{8,}(?:\.[A-Za-z0-9_\-]*)?)"""
 )
-_EMAIL = re.compile(r"\b[A-Za-z0-9._%+\-]+@[A-Za-z0-9\-]+(?:\.[A-Za-z0-9\-]+)+\b")
+_EMAIL = re.compile(
+    r"(?<![A-Za-z0-9._%+\-])[A-Za-z0-9._%+\-]++@[A-Za-z0-9\-]+(?:\.[A-Za-z0-9\-]+)+\b"
+)
 _HOME = re.compile(r"(?<![\w.\-])/(?:home|Users)/[^/\s:\"',;]+")
 # Accounts that are nobody's name, and would be taken out of half of all commands.
 _NOBODY = re.compile(

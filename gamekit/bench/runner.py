@@ -45,7 +45,7 @@ STAND_IN = SimulatorConfig(prefill_ms=50.0, cycle_ms=5.0, accept_len=2.0, steps=
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM, taken like Ctrl-C: the run is recorded as interrupted."""
+    """SIGTERM or SIGHUP, taken like Ctrl-C: the run is recorded as interrupted by what it says."""
 
 
 @dataclass(frozen=True)
@@ -181,14 +181,21 @@ class _Work:
     def measure(self, benchmarks: Sequence[Benchmark], servers: Sequence[_Server]) -> bool:
         """Run each of ``benchmarks`` at ``servers``; False when the user ended it."""
         for benchmark in benchmarks:
-            around = capture(self.setup.redactor)
+            interrupted: KeyboardInterrupt | None = None
+            try:
+                around = capture(self.setup.redactor)
+            except KeyboardInterrupt as error:
+                interrupted, around = error, capture(self.setup.redactor)
             reason = why_not_here(benchmark, around)
             if reason is not None:
                 self.outcomes.append(RunOutcome(benchmark.name, skipped=reason))
                 continue
             try:
                 cases = self.sweeps[benchmark.name]
-                self.outcomes += _run(self.setup, benchmark, cases, servers, around, self.begins)
+                run = _run(self.setup, benchmark, cases, servers, around, self.begins, interrupted)
+                self.outcomes += run
+                if any(outcome.interrupted for outcome in run):
+                    return False
             except UsageFault as error:
                 if self.all_there_are and isinstance(error, NotApplicable):
                     self.outcomes.append(RunOutcome(benchmark.name, skipped=str(error)))
@@ -197,8 +204,6 @@ class _Work:
                     raise
                 # What ran before it is told all the same.
                 self.outcomes.append(RunOutcome(benchmark.name, fault=error))
-            if self.outcomes[-1].interrupted:
-                return False
         return True
 
 
@@ -250,7 +255,9 @@ def _run(
     servers: Sequence[_Server],
     around: Capture,
     begins: Progress,
+    interrupted: KeyboardInterrupt | None,
 ) -> list[RunOutcome]:
+    """One run a server; ``interrupted`` is what came before it could begin."""
     measured = [_Server(None)]
     with ExitStack() as stack:
         if benchmark.needs is Needs.SERVER:
@@ -260,11 +267,18 @@ def _run(
                 measured = [_Server(ask_engine(stand_in.url, None, setup.redactor))]
         executions: list[Execution] = []
         try:
+            if interrupted is not None:
+                raise interrupted
             for one in measured:
                 execution = Execution(setup, benchmark, one.engine, cases, around, one.start)
                 executions.append(execution)  # closed below if the next one fails
             _step_through(executions, cases, begins)
         except KeyboardInterrupt as error:
+            # What had no time to begin was asked for as well.
+            executions += [
+                Execution(setup, benchmark, one.engine, cases, around, one.start)
+                for one in measured[len(executions) :]
+            ]
             for execution in executions:
                 execution.fail("interrupted", f"interrupted by {_how_interrupted(error)}")
         except BaseException:
@@ -276,7 +290,7 @@ def _run(
 
 
 def _how_interrupted(error: KeyboardInterrupt) -> str:
-    return "SIGTERM" if isinstance(error, Terminated) else "Ctrl-C"
+    return str(error) if isinstance(error, Terminated) else "Ctrl-C"
 
 
 def _step_through(
@@ -348,19 +362,22 @@ def _command_line() -> list[str]:
 
 @contextmanager
 def _signals() -> Iterator[None]:
-    """SIGTERM is raised as ``Terminated`` meanwhile."""
+    """SIGTERM and SIGHUP are raised as ``Terminated`` meanwhile."""
 
     def terminate(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - signal's interface
-        raise Terminated
+        raise Terminated(signal.Signals(number).name)
 
-    with _handling({signal.SIGTERM: terminate}):
+    # nohup has SIGHUP ignored, and that is to stay so.
+    hangs_up = signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN
+    with _handling(dict.fromkeys([signal.SIGTERM, *([signal.SIGHUP] * hangs_up)], terminate)):
         yield
 
 
 @contextmanager
 def _undisturbed() -> Iterator[None]:
-    """Ctrl-C and SIGTERM do nothing meanwhile: a record is being written."""
-    with _handling({signal.SIGINT: signal.SIG_IGN, signal.SIGTERM: signal.SIG_IGN}):
+    """Ctrl-C, SIGTERM and SIGHUP do nothing meanwhile: a record is being written."""
+    signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    with _handling(dict.fromkeys(signals, signal.SIG_IGN)):
         yield
 
 

@@ -149,7 +149,7 @@ def _new_series(measures: Measures, subject: Subject, run_id: str) -> Series:
     # The same subject always gives the same id: runs that begin it at once begin one series.
     parameters = [f"{name} {value}" for name, value in sorted(subject.parameters.items())]
     told = [str(known[name]) for name in _IN_ID if name in known]
-    named = ", ".join([*told, *parameters] if told else [_shown(subject)])
+    named = ", ".join([*told, *_apart(subject), *parameters] if told else [_shown(subject)])
     digest = hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:8]
     parts = [measures.metric, *told, *parameters]
     slug = re.sub(r"[^a-z0-9.]+", "-", "-".join(parts).lower()).strip("-.")[:100]
@@ -165,6 +165,18 @@ def _new_series(measures: Measures, subject: Subject, run_id: str) -> Series:
         better=measures.better,
         match=subject,
     )
+
+
+def _apart(subject: Subject) -> list[str]:
+    """What else tells series of one target and host apart, in words for a title."""
+    words = []
+    if subject.imposed_accept_length is not None:
+        words.append(f"accept length {subject.imposed_accept_length:g} imposed")
+    if subject.cuda_graphs == "eager":
+        words.append("without CUDA graphs")
+    if subject.concurrency is not None and subject.concurrency > 1:
+        words.append(f"{subject.concurrency} in flight")
+    return words
 
 
 def _shown(subject: Subject) -> str:

@@ -43,7 +43,8 @@ def cases_of(benchmark: Benchmark, settings: Mapping[str, Sequence[str]]) -> lis
     """Every combination of the values given, the last key given varying fastest.
 
     Settings that belong to other benchmarks are left out; what is not given has its default. Raises
-    ``UsageFault`` for a value that is not allowed, or that is listed twice.
+    ``UsageFault`` for a value that is not allowed, or that is listed twice, and for what the
+    benchmark does not take together.
     """
     axes: list[list[tuple[str, Value]]] = []
     for name, texts in settings.items():
@@ -55,4 +56,8 @@ def cases_of(benchmark: Benchmark, settings: Mapping[str, Sequence[str]]) -> lis
             raise UsageFault(f"--set {name}={','.join(texts)} names a value twice", mend="keep one")
         axes.append([(name, value) for value in values])
     defaults = {one.name: one.default for one in benchmark.parameters}
-    return [{**defaults, **dict(chosen)} for chosen in product(*axes)]
+    cases = [{**defaults, **dict(chosen)} for chosen in product(*axes)]
+    for case in cases:
+        if benchmark.check is not None:
+            benchmark.check(case)
+    return cases

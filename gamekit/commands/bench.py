@@ -189,11 +189,33 @@ def _tell(root: Path | None, outcomes: Sequence[RunOutcome], *, as_json: bool) -
     for outcome, given in rows:
         _tell_outcome(outcome)
         joined = iter(outcome.joined)
+        headings = _case_headings(outcome)
         for row in given:
+            heading = headings.pop(row["id"].removesuffix(f".{row['metric']}"), None)
+            if heading is not None:
+                say(f"  {heading}", "strong")
             _tell_figure(knowledge, row)
             # In one order: each measurement of a run that is done has joined something, or nothing.
             _tell_series(next(joined, None), begun)
             against_series.tell(against.get(row["id"]), appended=outcome.file is not None)
+
+
+def _case_headings(outcome: RunOutcome) -> dict[str, str]:
+    """By the beginning of its findings' ids, what a case of a sweep was set to."""
+    cases = [] if outcome.record is None else outcome.record.run.cases
+    if outcome.record is None or len(cases) < 2:
+        return {}
+    swept = [
+        name
+        for name in cases[0].parameters
+        if len({repr(case.parameters.get(name)) for case in cases}) > 1
+    ]
+    return {
+        f"{outcome.record.run.id}.{number}": ", ".join(
+            f"{name}={case.parameters.get(name)}" for name in swept
+        )
+        for number, case in enumerate(cases, start=1)
+    }
 
 
 def _tell_outcome(outcome: RunOutcome) -> None:
@@ -204,6 +226,9 @@ def _tell_outcome(outcome: RunOutcome) -> None:
     run = outcome.record.run
     again = " (it was killed earlier)" if outcome.recovered else ""
     say(f"{outcome.benchmark}: {run.outcome}{again}, run {run.id}", "strong")
+    if run.launch is not None and run.launch.parameters:
+        settings = ", ".join(f"{name}={value}" for name, value in run.launch.parameters.items())
+        say(f"  launched with {settings}")
     if run.reason:
         paragraph(run.reason, "  ")
         if run.launch is not None and run.launch.log:

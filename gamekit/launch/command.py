@@ -113,7 +113,8 @@ def parse_command(text: str) -> LaunchCommand:
     Raises ``UsageFault`` for what cannot be split, for one without a program, and for one that
     needs a shell.
     """
-    shown = f"--launch '{text}'"
+    # Whatever else it holds may be a key.
+    shown = f"--launch '{_beginning(text)}'"
     try:
         split = shlex.split(text)
     except ValueError as error:
@@ -141,6 +142,13 @@ def parse_command(text: str) -> LaunchCommand:
             )
         fixed = int(port)
     return LaunchCommand(text, variables, tuple(split), fixed)
+
+
+def _beginning(text: str) -> str:
+    """The first word of a command, so that it is known again: of a variable its name alone."""
+    first, more, _ = text.strip().partition(" ")
+    name, sign, _ = first.partition("=")
+    return f"{name}=…" if sign else f"{first} …" if more else first
 
 
 def check_ports(commands: Sequence[LaunchCommand]) -> None:

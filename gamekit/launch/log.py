@@ -17,6 +17,7 @@ _READ_AT_ONCE = 1 << 20
 _MOST_BEHIND = 64 << 20
 # Of a line: what is kept while it is read, and of that what is recorded.
 _LONGEST_READ, _LONGEST_LINE = 20_000, 300
+_CUT = b"\0cut\0"
 # How many lines of each kind are recorded.
 _FIRST, _LAST, _CAPTURES, _ERRORS = 20, 40, 60, 40
 _MOST_TICKS = 100_000
@@ -190,9 +191,9 @@ class EngineLog:
             self._offset += len(piece)
             *ended, rest = piece.split(b"\n")
             for one in ended:
-                self._take((self._partial + one if self._partial else one)[-_LONGEST_READ:])
+                self._take(_bounded(self._partial + one if self._partial else one))
                 self._partial = b""
-            self._partial = (self._partial + rest)[-_LONGEST_READ:]
+            self._partial = _bounded(self._partial + rest)
 
     def _take(self, raw: bytes) -> None:
         self._lines += 1
@@ -248,8 +249,18 @@ def _value(text: str) -> Field:
         return text
 
 
+def _bounded(line: bytes) -> bytes:
+    """The end of a line, marked where that is not all of it."""
+    return line if len(line) <= _LONGEST_READ else _CUT + line[-_LONGEST_READ:]
+
+
 def _plain(raw: bytes) -> str:
-    """A line as text: what a progress bar shows last, without colours and control characters."""
+    """A line as text: what a progress bar shows last, without colours and control characters.
+
+    Of a cut line the first word is left out: it may be the end of a key that nobody knows again.
+    """
+    if raw.startswith(_CUT):
+        raw = b"[cut] " + raw.partition(b" ")[2]
     text = raw.decode("utf-8", "replace").rstrip("\r").rpartition("\r")[2]
     text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text)
     return "".join(char if char.isprintable() else " " for char in text).rstrip()

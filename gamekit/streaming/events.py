@@ -8,6 +8,9 @@ from gamekit.streaming.record import CountSource, SpeculationCounters
 
 Carries = Literal["nothing", "reasoning", "answer"]
 
+# No answer has more tokens, and a run file holds integers of 64 bits.
+_LARGEST_COUNT = 10**12
+
 
 class StreamEvent(NamedTuple):
     """What one event says; None is not told. ``completion_tokens`` is cumulative.
@@ -128,8 +131,9 @@ def _speculation(meta: dict[str, Any]) -> SpeculationCounters | None:
 
 
 def count(value: Any) -> int | None:
-    """``value`` where it is a count: an int that is not negative. Anything else is not told."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    """``value`` where it is a count: no answer has more tokens. Anything else is not told."""
+    known = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _LARGEST_COUNT
+    return value if known else None
 
 
 def _text(value: Any) -> str | None:

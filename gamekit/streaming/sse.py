@@ -16,7 +16,8 @@ class ServerSentEvents:
     """
 
     def __init__(self) -> None:
-        self._line = b""
+        # Of a line without an end so far: joined once, however many pieces it comes in.
+        self._line: list[bytes] = []
         self._data: list[bytes] = []
         self._after_cr = False
         self._at_start = True
@@ -30,19 +31,29 @@ class ServerSentEvents:
         self._after_cr = piece.endswith(b"\r") if piece else False
         if b"\r" in piece:
             piece = piece.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-        lines = (self._line + piece).split(b"\n")
-        self._line = lines.pop()
+        lines = piece.split(b"\n")
+        self._line.append(lines[0])
+        if len(lines) == 1:
+            return []
+        lines[0] = b"".join(self._line)
+        self._line = [lines.pop()]
         events = []
         for line in lines:
-            if self._at_start:
-                self._at_start = False
-                line = line.removeprefix(_BYTE_ORDER_MARK)  # noqa: PLW2901 - once a stream
-            if not line:
-                if self._data:
-                    events.append(b"\n".join(self._data))
-                    self._data = []
-            elif line.startswith(b"data:"):
-                self._data.append(line[6:] if line.startswith(b"data: ") else line[5:])
-            elif line == b"data":
-                self._data.append(b"")
+            event = self._take_line(line)
+            if event is not None:
+                events.append(event)
         return events
+
+    def _take_line(self, line: bytes) -> bytes | None:
+        """The data of the event that an empty line ends."""
+        if self._at_start:
+            self._at_start = False
+            line = line.removeprefix(_BYTE_ORDER_MARK)
+        if not line:
+            data, self._data = self._data, []
+            return b"\n".join(data) if data else None
+        if line.startswith(b"data:"):
+            self._data.append(line[6:] if line.startswith(b"data: ") else line[5:])
+        elif line == b"data":
+            self._data.append(b"")
+        return None

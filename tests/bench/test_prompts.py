@@ -67,3 +67,14 @@ def test_random_ids_are_as_many_as_asked_for() -> None:
     """Token ids are plain numbers, drawn anew each time."""
     assert len(random_ids(50)) == 50
     assert random_ids(50) != random_ids(50)
+
+
+def test_what_has_no_end_and_what_is_too_large_is_refused(tmp_path: Path) -> None:
+    """A device or a pipe is no file of prompts, and gigabytes are not read to find that out."""
+    with pytest.raises(UsageFault, match="no file that has an end"):
+        prompt_set("/dev/zero")
+    large = tmp_path / "large"
+    with large.open("wb") as file:
+        file.truncate(65 << 20)
+    with pytest.raises(UsageFault, match="more than a benchmark can send"):
+        prompt_set(str(large))

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from workbench import COUNTING, engine, files_below, knowledge_base, series_file
 
+from gamekit.bench import runner
 from gamekit.bench.discovery import discover
 from gamekit.bench.runner import RunOutcome, run_benchmarks
 from gamekit.errors import BenchmarkFailed, KnowledgeErrors, UsageFault
@@ -339,3 +340,25 @@ def test_a_spool_that_holds_no_run_is_told_and_stops_nothing(root: Path) -> None
     assert (aside.benchmark, aside.recovered) == ("odd", True)
     assert aside.skipped is not None
     assert "odd.jsonl.bad" in aside.skipped
+
+
+@pytest.mark.parametrize("at", ["capture", "Execution"])
+def test_an_interruption_before_the_first_case_is_a_run_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: str
+) -> None:
+    """Whatever had no time to begin was asked for, and is recorded as interrupted."""
+    root = knowledge_base(tmp_path, {"counting": COUNTING})
+    real, called = getattr(runner, at), []
+
+    def first_interrupted(*arguments: Any, **options: Any) -> Any:
+        called.append(at)
+        if len(called) == 1:
+            raise runner.Terminated("SIGHUP")
+        return real(*arguments, **options)
+
+    monkeypatch.setattr(runner, at, first_interrupted)
+    (outcome,) = run(root, "counting", append=True)
+    assert outcome.interrupted
+    assert outcome.record is not None
+    assert outcome.record.run.reason == "interrupted by SIGHUP"
+    assert len(files_below(root / "findings" / "measured")) == 1

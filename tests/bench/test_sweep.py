@@ -56,3 +56,13 @@ def test_values_that_are_not_allowed_are_refused(values: str) -> None:
     """A repeated value, one of another type and one out of range are usage errors."""
     with pytest.raises(UsageFault, match="requests="):
         cases_of(SERVING, parse_settings([f"requests={values}"], [SERVING]))
+
+
+@pytest.mark.parametrize("pairs", [("concurrency=4", "rate=3"), ("requests=4", "duration=3")])
+def test_parameters_that_do_not_fit_together_are_refused_with_the_cases(
+    pairs: tuple[str, str],
+) -> None:
+    """Two loads or two ends are told before an engine is started for them."""
+    load = discover(None).benchmarks["serving_load"]
+    with pytest.raises(UsageFault, match="give one"):
+        cases_of(load, parse_settings(pairs, [load]))

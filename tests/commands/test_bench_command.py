@@ -103,6 +103,17 @@ def test_a_run_without_known_subject_begins_a_series(bench: Path, gamekit: Comma
     assert "begins series" in gamekit("bench", "steady", "--subject", "host=elsewhere")
 
 
+def test_a_sweep_says_which_case_a_figure_is_of(bench: Path, gamekit: Command) -> None:
+    """Each case has a heading with what it was set to, and only what differs is in it."""
+    told = gamekit("bench", "steady", "--set", "rate=80,90")
+    lines = [line.strip() for line in told.splitlines()]
+    places = [lines.index("rate=80.0"), lines.index("rate=90.0")]
+    assert [lines[place + 1].split(" tok/s")[0] for place in places] == [
+        "decode_rate: 80.2",
+        "decode_rate: 90.2",
+    ]
+
+
 def test_a_failed_benchmark_is_recorded_and_exit_6(
     bench: Path, refused: Callable[..., str], gamekit: Command
 ) -> None:

@@ -152,3 +152,20 @@ def test_two_commands_of_one_port_and_a_port_in_use_are_refused() -> None:
             check_ports([parse_command(f"serve --port {port}")])
     with pytest.raises(UsageFault, match=f"two of the commands to launch use port {port}"):
         check_ports([parse_command(f"serve --port {port}")] * 2)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "python3 x.py --api-key sk-launchsecret777 | cat",
+        "python3 x.py --api-key 'sk-launchsecret777",
+        "A_API_KEY=sk-launchsecret777",
+        "python3 x.py --port {q} --api-key sk-launchsecret777",
+    ],
+)
+def test_a_refused_command_is_told_by_its_first_word_alone(text: str) -> None:
+    """What stands behind it may be a key, and an error is printed in clear."""
+    with pytest.raises(UsageFault) as caught:
+        parse_command(text)
+    assert "sk-launchsecret777" not in str(caught.value)
+    assert text.partition(" ")[0].partition("=")[0] in str(caught.value)

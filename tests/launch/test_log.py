@@ -197,3 +197,11 @@ def test_a_decode_line_that_does_not_count_is_one_all_the_same(written: Written)
     log = written.write("[t] Decode batch, #running-req: 1, gen throughput (token/s): 3.5\n")
     assert log.has_decode_lines()
     assert log.ticks() == []
+
+
+def test_of_a_line_that_is_too_long_no_half_of_a_key_is_kept(written: Written) -> None:
+    """A key at the cut loses its beginning and is no longer known: its rest is left out too."""
+    log = written.write("sk-launchsecret777" + "," * (20_000 - 12) + " and the end\n")
+    assert log.excerpt(str) == ["[cut] and the end"]
+    whole = written.write("sk-launchsecret777" + "," * 30_000)
+    assert "secret777" not in "".join(whole.excerpt(str))

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from streams import DONE, END, HEAD, chat, event, framed, generated, response, usage
 
+from gamekit.streaming.events import count
 from gamekit.streaming.figures import (
     decode_rate,
     end_to_end_rate,
@@ -313,7 +314,8 @@ def test_an_accept_length_nobody_told_is_unknown() -> None:
 
 
 def test_figures_of_another_type_are_not_told() -> None:
-    """A string, a boolean or a negative number where a count belongs is no count."""
+    """A string, a boolean, a negative or an absurd number where a count belongs is no count."""
+    assert count(10**30) is None
     odd = {"completion_tokens": "5", "prompt_tokens": True, "cached_tokens": -1}
     record = read_stream(
         response((10.0, {"text": "a", "meta_info": {**odd, "spec_verify_ct": 1.5}}))
