@@ -14,6 +14,7 @@ from gamekit.stand_in.config import MODEL_NAME
 from perf.peers.environments import HUB_NAME, PLACE
 
 _PROMPT_TOKENS = 16
+_SGLANG_BENCH = Path(__file__).with_name("sglang_bench.py")
 # A CPU build where the index has one: the tools import torch, and never compute with it here.
 _TORCH = "torch==2.13.0"
 
@@ -69,17 +70,17 @@ def _gamekit_read(folder: Path) -> Reported:
     return Reported(**_json(folder / "result.json"))
 
 
-def _sglang_command(job: Job, environment: str, module: str, *more: str) -> list[str]:
+def _sglang_command(job: Job, program: Sequence[str]) -> list[str]:
     # fmt: off
     return [
-        _bin(environment, "python"), "-m", module,
+        _bin("sglang", "python"), *program,
         "--backend", "sglang-oai-chat", "--base-url", job.url, "--model", MODEL_NAME,
         "--tokenizer", str(job.tokenizer), "--dataset-name", "random-ids",
         "--random-input-len", str(_PROMPT_TOKENS), "--random-output-len", str(job.tokens),
         "--random-range-ratio", "1", "--num-prompts", str(job.requests),
         "--max-concurrency", str(job.concurrency), "--request-rate", "inf",
         "--warmup-requests", "1",
-        "--output-file", str(job.folder / "result.json"), *more,
+        "--output-file", str(job.folder / "result.json"),
     ]
     # fmt: on
 
@@ -166,29 +167,31 @@ def _json(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-_SGLANG_NEEDS = (
-    "transformers==5.19.0", "aiohttp", "datasets", "fastapi", "ipython", "msgspec", "numpy",
-    "orjson", "pillow", "psutil", "pybase64", "pydantic", "pyzmq", "requests", "setproctitle",
-    "tqdm", "triton", "uvicorn", "uvloop",
+_SGLANG_STEPS = (
+    (
+        _TORCH, "transformers==5.19.0", "aiohttp", "apache-tvm-ffi", "compressed-tensors",
+        "datasets", "fastapi", "gguf", "ipython", "msgspec", "numpy", "orjson", "pillow", "psutil",
+        "pybase64", "pydantic", "pyzmq", "requests", "sentencepiece", "setproctitle", "tqdm",
+        "triton", "uvicorn", "uvloop",
+    ),
+    ("--no-deps", "sglang==0.5.23", "torchvision==0.28.0"),
 )  # fmt: skip
-_SGLANG = ("--no-deps", "sglang==0.5.23")
 TOOLS = (
     Tool("gamekit", __version__, "", (), _gamekit_command, _gamekit_read),
     Tool(
         "sglang bench_serving",
         "0.5.23",
         "sglang",
-        # It imports torchvision, which loads only with the torch that it was built for.
-        (("torch==2.14.1", "torchvision==0.29.1", *_SGLANG_NEEDS), _SGLANG),
-        lambda job: _sglang_command(job, "sglang", "sglang.bench_serving", "--disable-tqdm"),
+        _SGLANG_STEPS,
+        lambda job: _sglang_command(job, (str(_SGLANG_BENCH), "--disable-tqdm")),
         _sglang_read,
     ),
     Tool(
         "sglang's Rust client",
         "0.5.23",
-        "sglang-rust",
-        ((_TORCH, *_SGLANG_NEEDS), _SGLANG),
-        lambda job: _sglang_command(job, "sglang-rust", "sglang.benchmark.rust_client"),
+        "sglang",
+        _SGLANG_STEPS,
+        lambda job: _sglang_command(job, ("-m", "sglang.benchmark.rust_client")),
         _sglang_read,
     ),
     Tool(
