@@ -32,8 +32,9 @@ test: $(VENV)/.test
 
 # gamekit against the real sglang, which serves a real small model on the CPU. The first time it
 # builds the engine in .venv/engine (2.5 to 6 GB, 2 to 8 minutes); the tests take 3 to 10.
+# ENGINE_TESTS is an expression of pytest's -k.
 engine-test: $(VENV)/.test engine
-	$(BIN)/pytest --durations=0 engine
+	$(BIN)/pytest --durations=5 engine -k '$(ENGINE_TESTS)'
 
 engine: $(VENV)/engine/.built
 

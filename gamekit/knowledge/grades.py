@@ -61,8 +61,11 @@ class Grades:
             return Grade("published", ("of a subject of others",))
         if not isinstance(finding.source, RunSource):
             # Whoever gives samples is held to what they show.
-            why = tuple(_too_wide(finding)) if finding.value.samples is not None else ()
-            return Grade("inadequate", why) if why else Grade("reported")
+            given = finding.value.samples is not None
+            wide = tuple(_too_wide(finding)) if given else ()
+            if wide:
+                return Grade("inadequate", (*wide, *self._unstable(record, finding)))
+            return Grade("reported")
         run = self._runs[finding.source.run]
         failure = _failure(finding, run)
         if run.engine is not None and run.engine.stand_in:

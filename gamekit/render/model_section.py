@@ -148,7 +148,7 @@ class ModelSection:
             if cycle in growth.cycles:
                 steps = sorted(str(one.steps) for one in growth.cycles)
                 by = numbers.with_unit(numbers.span(growth.per_step), "ms")
-                return f"{by} at {', '.join(steps[:-1])} and {steps[-1]} steps"
+                return f"{by} ({', '.join(steps)} steps)"
         return ""
 
     def _eager(self, cycle: Cycle) -> str:
@@ -215,7 +215,7 @@ def _spread(cycle: Cycle) -> str:
     between = "unknown" if cycle.between is None else f"{numbers.number(cycle.between, 2)} ms"
     boots = cycle.between_boots
     of_boots = "" if boots is None else f", between boots {numbers.number(boots, 2)} ms"
-    return f"{within} within a start, {between} between starts{of_boots}"
+    return f"{within} within a start, {between} between{of_boots}"
 
 
 def _what(cycle: Cycle) -> str:
@@ -224,7 +224,7 @@ def _what(cycle: Cycle) -> str:
     known = [
         subject.target,
         *(["random weights"] if subject.weights == "dummy" else []),
-        *(["accept lengths imposed"] if imposed else []),
+        *(["imposed lengths"] if imposed else []),
         f"{subject.steps} steps",
         subject.host,
     ]
@@ -262,10 +262,10 @@ def _verdict(error: ModelError) -> str:
         return "the noise is unknown, so nothing follows"
     beyond = "within" if error.within_noise else "in part beyond"
     widest = max((one.error.high - one.error.low) / 2 for one in error.held_out)
-    size = f"(up to ±{numbers.number(widest * 100, 2)} %)"
+    size = f"(±{numbers.number(widest * 100, 2)} %)"
     if error.noise == "between starts":
         return f"{beyond} the noise between server starts {size}"
-    return f"{beyond} the noise of requests {size}, of starts unknown"
+    return f"{beyond} the noise of requests {size}"
 
 
 def _milliseconds(figure: Range, rounded: Range) -> str:

@@ -348,7 +348,7 @@ def test_a_terminal_gets_a_fitted_table(
 
 
 def test_show_says_that_samples_are_of_two_states(base: Path, gamekit: Command) -> None:
-    """Also of a figure whose grade does not depend on it, such as somebody's word."""
+    """Also of a figure that somebody told, beside what else is against it."""
     path = base / "findings" / "rates.yaml"
     measured = """\
   - id: jumpy
@@ -359,6 +359,7 @@ def test_show_says_that_samples_are_of_two_states(base: Path, gamekit: Command) 
     source: {kind: person, name: Ada, said: "2026-01-01"}
 """
     path.write_text(path.read_text(encoding="utf-8") + measured, encoding="utf-8")
-    assert "unstable: it has two modes, 491 (n = 3) and 794.8 tok/s" in gamekit("show", "jumpy")
+    shown = " ".join(gamekit("show", "jumpy").split())
+    assert "unstable: has two modes, 491 (n = 3) and 794.8 tok/s" in shown
     assert len(parsed(gamekit("show", "jumpy", "--json"))["unstable"]) == 1
     assert parsed(gamekit("show", "rate-new", "--json"))["unstable"] == []

@@ -93,7 +93,7 @@ def test_the_real_runs_say_whether_the_model_holds() -> None:
     texts = {document.path: document.text for document in documents}
     plan = section(texts[PLAN], HEADING)
     (dense,) = [line for line in plan.splitlines() if "llama-8b" in line]
-    worst = re.search(r"off by (-?[\d.]+) to \+?(-?[\d.]+) %", dense)
+    worst = re.search(r"err by (-?[\d.]+) to \+?(-?[\d.]+) %", dense)
     assert worst is not None
     assert max(abs(float(one)) for one in worst.groups()) < 3
     assert "within the noise between server starts" in dense
