@@ -1,4 +1,7 @@
-"""Runs sglang's ``bench_serving`` beside a CPU build of torch, by the python of its environment."""
+"""Runs a bench of sglang's beside a CPU build of torch, by the python of its environment.
+
+usage: sglang_bench.py MODULE [ARGUMENT...]
+"""
 
 import runpy
 import sys
@@ -10,4 +13,5 @@ from vision_operators import declare
 
 if __name__ == "__main__":
     declare()
-    runpy.run_module("sglang.bench_serving", run_name="__main__")
+    del sys.argv[0]
+    runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=False)

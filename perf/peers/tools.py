@@ -73,7 +73,7 @@ def _gamekit_read(folder: Path) -> Reported:
 def _sglang_command(job: Job, program: Sequence[str]) -> list[str]:
     # fmt: off
     return [
-        _bin("sglang", "python"), *program,
+        _bin("sglang", "python"), str(_SGLANG_BENCH), *program,
         "--backend", "sglang-oai-chat", "--base-url", job.url, "--model", MODEL_NAME,
         "--tokenizer", str(job.tokenizer), "--dataset-name", "random-ids",
         "--random-input-len", str(_PROMPT_TOKENS), "--random-output-len", str(job.tokens),
@@ -183,7 +183,7 @@ TOOLS = (
         "0.5.23",
         "sglang",
         _SGLANG_STEPS,
-        lambda job: _sglang_command(job, (str(_SGLANG_BENCH), "--disable-tqdm")),
+        lambda job: _sglang_command(job, ("sglang.bench_serving", "--disable-tqdm")),
         _sglang_read,
     ),
     Tool(
@@ -191,7 +191,7 @@ TOOLS = (
         "0.5.23",
         "sglang",
         _SGLANG_STEPS,
-        lambda job: _sglang_command(job, ("-m", "sglang.benchmark.rust_client")),
+        lambda job: _sglang_command(job, ("sglang.benchmark.rust_client",)),
         _sglang_read,
     ),
     Tool(
