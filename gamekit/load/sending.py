@@ -46,14 +46,7 @@ def closed_loop(
             watch = await ServerWatch.begin(client)
             loop = _ClosedLoop(client, make, concurrency, requests, duration_s)
             await client.open(concurrency + 1)
-            async with watch.watching():
-                selector.restart()
-                client.restart_load()
-                await loop.run()
-                lag, receiving = selector.lag(), client.load()
-            sent = loop.read()
-            view = await watch.end(loop.began_ns, generated_by(sent))
-            return LoadRun(sent, concurrency, lag, receiving, view)
+            return await _watched(client, loop, watch, selector, concurrency)
 
     return event_loop.run(send)
 
@@ -69,17 +62,28 @@ def open_loop(url: str, make: MakeRequest, arrivals_s: Sequence[float]) -> LoadR
             watch = await ServerWatch.begin(client)
             loop = _OpenLoop(client, make, arrivals_s)
             await loop.open_ahead(0.0)
-            async with watch.watching():
-                selector.restart()
-                client.restart_load()
-                await loop.run()
-                lag, receiving = selector.lag(), client.load()
-            sent = loop.read()
-            view = await watch.end(loop.began_ns, generated_by(sent))
-            return LoadRun(sent, None, lag, receiving, view)
+            return await _watched(client, loop, watch, selector, None)
 
     # A request that is due must not wait for a processor that idled deeply.
     return event_loop.run(send, punctual=True)
+
+
+async def _watched(
+    client: StreamClient,
+    loop: _ClosedLoop | _OpenLoop,
+    watch: ServerWatch,
+    selector: PreciseSelector,
+    concurrency: int | None,
+) -> LoadRun:
+    """Send what the loop sends, and keep how client and server fared meanwhile."""
+    async with watch.watching():
+        selector.restart()
+        client.restart_load()
+        await loop.run()
+        lag, receiving = selector.lag(), client.load()
+    sent = loop.read()
+    view = await watch.end(loop.began_ns, generated_by(sent))
+    return LoadRun(sent, concurrency, lag, receiving, view)
 
 
 def generated_by(sent: Sequence[SentRequest]) -> int:
