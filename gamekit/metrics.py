@@ -41,6 +41,15 @@ METRICS: dict[str, Metric] = {
         Metric("goodput_share", "1", "higher", "share of requests within the limits"),
         Metric("client_queueing_delay", "ms", "lower", "time a request waits in the client"),
         Metric("verify_time", "ms", "lower", "time of one verify forward"),
+        Metric("allreduce_latency", "us", "lower", "time of one all-reduce"),
+        Metric("algorithm_bandwidth", "GB/s", "higher", "algorithm bandwidth of an all-reduce"),
+        Metric("bus_bandwidth", "GB/s", "higher", "bus bandwidth of an all-reduce"),
+        # Setting over control, each pair measured in turns.
+        Metric("latency_ratio", "1", "lower", "latency under a setting, relative to the control"),
+        Metric("forward_time", "ms", "lower", "time of one forward through the layers"),
+        Metric("floor_ratio", "1", "lower", "time relative to the bandwidth floor"),
+        Metric("copy_bandwidth", "GB/s", "higher", "copy bandwidth of the memory"),
+        Metric("matmul_rate", "TFLOP/s", "higher", "rate of a large matrix product"),
         Metric("client_time_per_chunk", "us", "lower", "time the client adds to a streamed chunk"),
         Metric("speedup", "1", "higher", "rate relative to no speculation"),
     )

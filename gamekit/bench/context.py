@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from gamekit.bench.engine_facts import EngineFacts
+from gamekit.bench.kept import Kept
 from gamekit.bench.module import Benchmark, Value
 from gamekit.bench.subject import Field, Told, merge
 from gamekit.errors import BenchmarkFailed, UsageFault
 from gamekit.findings import Subject
 from gamekit.store.plain import plain
 
+T = TypeVar("T")
 Progress = Callable[[str], None]
 
 
@@ -31,6 +34,7 @@ class Context:
         sources: Sequence[Told],
         root: Path | None,
         progress: Progress,
+        kept: Kept | None = None,
     ) -> None:
         self.benchmark = benchmark
         self.parameters = dict(parameters)
@@ -43,6 +47,7 @@ class Context:
         self._sources = list(sources)
         self._own: dict[str, Field] = {}
         self._progress = progress
+        self._kept = Kept() if kept is None else kept
         self.subject: Subject = merge(self._sources)
 
     def __getitem__(self, name: str) -> Any:
@@ -90,6 +95,14 @@ class Context:
         }
         launched = {} if self._engine is None else self._engine.parameters
         return self.subject.model_copy(update={"parameters": {**parameters, **launched}})
+
+    def keep(self, key: str, open_it: Callable[[], AbstractContextManager[T]]) -> T:
+        """What ``open_it`` gives, opened by the run's first case that asks and closed at its end.
+
+        For what is costly to start and the same for several cases, such as worker processes. It is
+        closed whatever the run ends with.
+        """
+        return self._kept.get(key, open_it)
 
     def fact(self, name: str, value: Any) -> None:
         """Keep something that was seen besides the samples: numbers, texts, lists, dicts.

@@ -15,6 +15,7 @@ from gamekit import __version__
 from gamekit.bench.capture import Capture, capture_state
 from gamekit.bench.context import Context, Progress
 from gamekit.bench.engine_facts import EngineFacts
+from gamekit.bench.kept import Kept
 from gamekit.bench.launched import ServerStart, tick_facts
 from gamekit.bench.module import ERROR, Benchmark, Sample, Value
 from gamekit.bench.redact import Redactor
@@ -90,6 +91,7 @@ class Execution:
         self._environment, self._state = surroundings(engine, capture, start)
         self._started = datetime.now(UTC)
         self._clock = time.monotonic()
+        self._kept = Kept()
         self._done: list[_CaseInHand] = []
         self._now: _CaseInHand | None = None
         self._failure: tuple[str, str] | None = None  # outcome and reason
@@ -189,6 +191,8 @@ class Execution:
             # What a benchmark does behind its last sample is not part of the run.
             with suppress(Exception, SystemExit):
                 case.samples.close()
+        with suppress(Exception, SystemExit):
+            self._kept.close()
         if self._spool is not None:
             self._spool.close()
 
@@ -215,6 +219,7 @@ class Execution:
             sources,
             self._setup.root,
             self._setup.progress,
+            self._kept,
         )
 
     def _engine_ended(self) -> bool:

@@ -41,17 +41,19 @@ class Parameter:
     """A setting of a benchmark, given as ``--set name=value``; its type is that of ``type``.
 
     ``unit`` is "1" for a plain number and for a text. A ``default`` of None means not set, unless
-    ``default_text`` says what happens then. ``low`` and ``high`` are allowed themselves.
+    ``default_text`` says what happens then; one of several values is a sweep over them. ``low`` and
+    ``high`` are allowed themselves.
 
     A value that is not the default belongs to the subject of what is measured, so that figures of
     different values never share a series: in the subject's field ``tells`` (else the one of the
-    parameter's name) when the benchmark tells it there, else as one of its ``parameters``. Not so
-    an ``effort``: how much is sampled (repetitions, warm-up) says nothing of the figure.
+    parameter's name) when the benchmark tells it there, else as one of its ``parameters``. Where
+    the default is a sweep, every value does. Not so an ``effort``: how much is sampled
+    (repetitions, warm-up) says nothing of the figure.
     """
 
     name: str
     type: type[int] | type[float] | type[str] | type[bool]
-    default: Value
+    default: Value | tuple[Value, ...]
     description: str
     unit: str = "1"
     low: float | None = None
@@ -69,7 +71,14 @@ class Parameter:
         """The default in words, without its unit."""
         if self.default is None:
             return self.default_text or "not set"
-        return str(self.default).lower() if self.type is bool else str(self.default)
+        return ",".join(
+            str(value).lower() if self.type is bool else str(value) for value in self.default_values
+        )
+
+    @property
+    def default_values(self) -> tuple[Value, ...]:
+        """What a call that does not set it measures: one value, or those of a sweep."""
+        return self.default if isinstance(self.default, tuple) else (self.default,)
 
     def parse(self, text: str) -> Value:
         """The value that ``text`` stands for. Raises ``UsageFault`` for one that is not allowed."""

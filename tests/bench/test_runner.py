@@ -115,6 +115,70 @@ def test_a_sweep_is_one_run_with_a_case_a_value(root: Path) -> None:
     assert len(load(root).runs) == 1
 
 
+KEEPING = '''"""Opens one thing a run, and writes down when."""
+
+from contextlib import contextmanager
+from pathlib import Path
+
+from gamekit.bench.module import Benchmark, Measures, Parameter
+
+LOG = Path(__file__).with_name("log")
+
+
+def note(line):
+    with LOG.open("a") as log:
+        log.write(line + " ")
+
+
+@contextmanager
+def opened():
+    note("open")
+    yield "thing"
+    note("close")
+
+
+def run(context):
+    note(context.keep("thing", opened) + str(context["size"]))
+    if context["size"] > context["largest"]:
+        raise ValueError("too large")
+    yield {"decode_rate": float(context["size"])}
+
+
+BENCHMARK = Benchmark(
+    name="keeping",
+    description="keeps",
+    measures=[Measures("decode_rate", headline=True)],
+    parameters=[
+        Parameter("size", int, (1, 2), "a sweep"),
+        Parameter("largest", int, 9, "larger ones fail", effort=True),
+    ],
+    run=run,
+)
+'''
+
+
+@pytest.mark.parametrize(("settings", "measured"), [([], True), (["largest=1"], False)])
+def test_what_a_run_keeps_is_opened_once_and_closed_whatever_comes(
+    tmp_path: Path, settings: list[str], measured: bool
+) -> None:
+    """Two cases share it; it is closed behind the last one, and behind one that fails."""
+    root = knowledge_base(tmp_path, {"keeping": KEEPING})
+    (outcome,) = run(root, "keeping", settings=settings)
+    assert outcome.measured is measured
+    log = (root / "benchmarks" / "log").read_text(encoding="utf-8")
+    assert log.split() == ["open", "thing1", "thing2", "close"]
+
+
+def test_a_swept_default_is_a_case_a_value_and_belongs_to_the_subject(tmp_path: Path) -> None:
+    """Without a setting all values are measured, each with a series of its own."""
+    root = knowledge_base(tmp_path, {"keeping": KEEPING})
+    (outcome,) = run(root, "keeping", subject=["host=h"])
+    assert outcome.record is not None
+    subjects = [one.subject.parameters for one in outcome.record.run.cases]
+    assert subjects == [{"size": 1}, {"size": 2}]
+    assert len({one.series for one in outcome.joined}) == 2
+
+
 @pytest.mark.parametrize(
     ("body", "reason", "samples"),
     [
