@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gamekit import event_loop
-from gamekit.bench.redact import Redactor
 from gamekit.bench.subject import Field, Told, is_local_path, model_name
 from gamekit.findings import Engine
 from gamekit.findings.subject import Setting
+from gamekit.host.redact import Redactor
 from gamekit.launch.log import EngineLog
 from gamekit.streaming.address import parse_address
 from gamekit.streaming.client import StreamClient

@@ -12,13 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from gamekit import __version__
-from gamekit.bench.capture import Capture, capture_state
 from gamekit.bench.context import Context, Progress
 from gamekit.bench.engine_facts import EngineFacts
 from gamekit.bench.kept import Kept
 from gamekit.bench.launched import ServerStart, tick_facts
 from gamekit.bench.module import ERROR, Benchmark, Sample, Value
-from gamekit.bench.redact import Redactor
 from gamekit.bench.results import (
     case_findings,
     checked_sample,
@@ -30,6 +28,8 @@ from gamekit.bench.series import Joined, join, told_by_series
 from gamekit.bench.subject import Told
 from gamekit.errors import GamekitError, UsageFault
 from gamekit.findings import Case, Engine, Environment, Finding, Run, Series, Subject
+from gamekit.host.capture import Capture, capture_state
+from gamekit.host.redact import Redactor
 from gamekit.store.append import append_run
 from gamekit.store.load import Base
 from gamekit.store.plain import plain

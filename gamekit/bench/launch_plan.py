@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from itertools import product
 
 from gamekit.bench.module import Benchmark, Parameter
-from gamekit.bench.redact import Redactor, is_secret_name
 from gamekit.errors import UsageFault
+from gamekit.host.redact import Redactor, is_secret_name
 from gamekit.launch.command import (
     PORT,
     LaunchCommand,

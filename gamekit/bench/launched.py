@@ -13,15 +13,15 @@ from datetime import UTC, datetime
 from statistics import median
 from typing import Any
 
-from gamekit.bench.capture import engine_variables
 from gamekit.bench.context import Context, Progress
 from gamekit.bench.engine_facts import EngineFacts, ask_engine
 from gamekit.bench.launch_plan import LaunchPlan
-from gamekit.bench.redact import Redactor
 from gamekit.bench.subject import Field, Told, model_name, same_value
 from gamekit.errors import GamekitError
 from gamekit.findings import Launch
 from gamekit.findings.subject import Setting
+from gamekit.host.capture import engine_variables
+from gamekit.host.redact import Redactor
 from gamekit.launch.command import ReadyCommand
 from gamekit.launch.log import Tick
 from gamekit.launch.process import LaunchedEngine, how_it_ended, wait_until_healthy

@@ -7,11 +7,11 @@ from typing import Any
 
 from gamekit.bench.context import Context
 from gamekit.bench.module import ERROR, Benchmark, Measures
-from gamekit.bench.redact import Redactor
 from gamekit.bench.series import Joined, join
 from gamekit.errors import BenchmarkFailed, UsageFault
 from gamekit.findings import Finding, Measurement, Run, RunSource, Series, Subject
 from gamekit.findings.possible import why_impossible
+from gamekit.host.redact import Redactor
 from gamekit.quantity import LARGEST, Quantity
 from gamekit.store.load import Base
 from gamekit.store.plain import plain

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 
-from gamekit.bench.capture import Capture, capture, host_name
 from gamekit.bench.context import Progress
 from gamekit.bench.discovery import discover
 from gamekit.bench.engine_facts import EngineFacts, ask_engine
@@ -26,11 +25,12 @@ from gamekit.bench.launch_plan import (
 )
 from gamekit.bench.launched import ServerStart, launched
 from gamekit.bench.module import Benchmark, Needs, Value
-from gamekit.bench.redact import Redactor
 from gamekit.bench.series import Joined, told_series
 from gamekit.bench.subject import Told, parse_subject
 from gamekit.bench.sweep import cases_of, parse_settings
 from gamekit.errors import GamekitError, NotApplicable, UsageFault
+from gamekit.host.capture import Capture, capture, host_name
+from gamekit.host.redact import Redactor
 from gamekit.stand_in.config import SimulatorConfig
 from gamekit.stand_in.process import StandInEngine
 from gamekit.store.append import check_writable

@@ -120,9 +120,9 @@ def _root() -> Path | None:
 
 
 def _list(selected: Sequence[Benchmark], *, as_json: bool) -> None:
-    from gamekit.bench.capture import capture
-    from gamekit.bench.redact import Redactor
     from gamekit.bench.runner import why_not_here
+    from gamekit.host.capture import capture
+    from gamekit.host.redact import Redactor
 
     around = capture(Redactor.of_this_process())
     reasons = {benchmark.name: why_not_here(benchmark, around) for benchmark in selected}

@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 from workbench import engine, knowledge_base, series_file
 
-from gamekit.bench.capture import capture
 from gamekit.bench.engine_facts import ask_engine
 from gamekit.bench.execution import surroundings
-from gamekit.bench.redact import Redactor
 from gamekit.bench.runner import RunOutcome, run_benchmarks
 from gamekit.errors import UsageFault
 from gamekit.findings import Measurement, Run
+from gamekit.host.capture import capture
+from gamekit.host.redact import Redactor
 from gamekit.stand_in.config import SimulatorConfig
 from gamekit.stand_in.process import StandInEngine
 from gamekit.store.load import load

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from gamekit.bench.engine_facts import EngineFacts, facts_of
-from gamekit.bench.redact import Redactor
 from gamekit.bench.subject import Told, merge, parse_subject
 from gamekit.errors import UsageFault
 from gamekit.findings import Subject
+from gamekit.host.redact import Redactor
 from gamekit.streaming.server_identity import ServerIdentity
 
 RECORDINGS = Path(__file__).parent.parent / "data" / "recordings"

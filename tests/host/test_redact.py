@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gamekit.bench.redact import HIDDEN, Redactor, is_secret_name
+from gamekit.host.redact import HIDDEN, Redactor, is_secret_name
 
 ALICE = Redactor(
     frozenset({"alice.w"}), frozenset({"/data/people/alice.w"}), frozenset({"hunter2-hunter2"})

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from gamekit.bench.capture import boot, capture, capture_state, host_name
-from gamekit.bench.redact import HIDDEN, Redactor
+from gamekit.host.capture import boot, capture, capture_state, host_name
+from gamekit.host.redact import HIDDEN, Redactor
 
 # Two GPUs whose clocks differ in every answer; the second tells no power.
 FAKE = """#!/bin/sh
@@ -100,8 +100,8 @@ def test_nothing_heavy_is_imported() -> None:
     """Declaring a benchmark and capturing import neither torch nor numpy nor scipy."""
     code = (
         "import sys\n"
-        "from gamekit.bench.capture import capture\n"
-        "from gamekit.bench.redact import Redactor\n"
+        "from gamekit.host.capture import capture\n"
+        "from gamekit.host.redact import Redactor\n"
         "from gamekit.bench.module import Benchmark\n"
         "capture(Redactor.of_this_process())\n"
         "print([m for m in ('torch', 'numpy', 'scipy', 'transformers') if m in sys.modules])"

@@ -13,8 +13,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from gamekit.bench.redact import HIDDEN, Redactor, is_secret_name
 from gamekit.findings.subject import Environment
+from gamekit.host.redact import HIDDEN, Redactor, is_secret_name
 
 # Distribution names; their versions are read from their metadata, never by importing them.
 _PACKAGES = (
