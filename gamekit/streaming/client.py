@@ -17,7 +17,7 @@ from gamekit import __version__
 from gamekit.errors import BenchmarkFailed, UsageFault
 from gamekit.streaming.address import ServerAddress, parse_address
 from gamekit.streaming.connection import Connection
-from gamekit.streaming.http_response import BodySink, HttpResponse
+from gamekit.streaming.http_response import HttpResponse
 from gamekit.streaming.plain_connection import PlainConnection
 from gamekit.streaming.reader import StreamReader, shortened
 from gamekit.streaming.receiver import ReceiveLoad, Receiver
@@ -28,8 +28,6 @@ from gamekit.streaming.tls_connection import TlsConnection
 API_KEY_VARIABLE = "GAMEKIT_API_KEY"
 # Parsing yields to the loop after this much, so that other streams are read in time.
 _PARSED_AT_ONCE = 32 * 1024
-# What ends a stream, in both dialects; another spelling is read as it comes.
-_LAST_EVENT = b"data: [DONE]\n\n"
 
 
 def _key_from_environment() -> str | None:
@@ -178,23 +176,24 @@ class StreamClient:
         next requests go out before that is parsed. ``sent`` is called once the request is on its
         way. Raises as ``stream`` does.
         """
-        reader = _LiveReader(holds_the_end=True)
+        reader = _LiveReader()
         message = self._message("POST", request.route, request.body)
         async with self._connection() as connection:
-            connection.begin(message, reader.sink(connection))
+            reader.begin(connection, message, at_sight=True)
+            incoming = connection.incoming
             if sent is not None:
                 sent()
             end = await connection.ended(
                 idle_timeout_s=self.timeouts.idle_s, timeout_s=self.timeouts.total_s
             )
-            exchange = Exchange(
-                request, connection.response, connection.sent_ns, end, connection.time_source
-            )
-        return UnreadStream(
-            exchange.sent_ns,
-            reader.last_ns if end is None and reader.last_ns else time.perf_counter_ns(),
-            lambda: self._without_key(reader.record(exchange)),
-        )
+            exchange = _exchange(request, connection, end)
+
+        def record() -> StreamRecord:
+            incoming.parse_all()
+            return self._without_key(reader.record(exchange))
+
+        ended_ns = incoming.last_at_ns if end is None else time.perf_counter_ns()
+        return UnreadStream(exchange.sent_ns, ended_ns, record)
 
     async def exchange(self, request: StreamRequest) -> Exchange:
         """Send ``request`` and collect the raw response; nothing is parsed but HTTP."""
@@ -212,7 +211,10 @@ class StreamClient:
         async with AsyncExitStack() as stack:
             connections = [await stack.enter_async_context(self._connection()) for _ in requests]
             for connection, message, reader in zip(connections, messages, readers, strict=True):
-                connection.begin(message, None if reader is None else reader.sink(connection))
+                if reader is None:
+                    connection.begin(message)
+                else:
+                    reader.begin(connection, message)
             broken_off = await asyncio.gather(
                 *(
                     connection.ended(
@@ -222,7 +224,7 @@ class StreamClient:
                 )
             )
             return [
-                Exchange(request, one.response, one.sent_ns, end, one.time_source)
+                _exchange(request, one, end)
                 for request, one, end in zip(requests, connections, broken_off, strict=True)
             ]
 
@@ -278,7 +280,7 @@ class StreamClient:
         async with self._connection() as connection:
             connection.begin(self._message(method, route, payload))
             broken_off = await connection.ended(idle_timeout_s=timeout_s, timeout_s=timeout_s)
-            response = connection.response
+            response = connection.incoming.response
         if broken_off is None and response.fault is not None:
             broken_off = StreamFailure("malformed", response.fault)
         if broken_off is not None:
@@ -356,35 +358,33 @@ class StreamClient:
         return replace(record, failure=StreamFailure(record.failure.kind, message))
 
 
+def _exchange(
+    request: StreamRequest, connection: Connection, broken_off: StreamFailure | None
+) -> Exchange:
+    incoming = connection.incoming
+    return Exchange(
+        request, incoming.response, connection.sent_ns, broken_off, incoming.time_source
+    )
+
+
 class _LiveReader:
-    """Reads a stream as its pieces come; the response keeps only what is no stream.
+    """Reads a stream as its pieces come; the response keeps only what is no stream."""
 
-    With ``holds_the_end`` the piece that ends it is read with the record.
-    """
-
-    def __init__(self, *, holds_the_end: bool = False) -> None:
+    def __init__(self) -> None:
         self._reader = StreamReader()
-        self._holds_the_end = holds_the_end
-        self._held: list[tuple[float, bytes]] = []
-        self.last_ns = 0.0
+        self._sent_ns = 0
 
-    def sink(self, connection: Connection) -> BodySink:
-        """Where the connection's body bytes go."""
+    def begin(self, connection: Connection, message: bytes, *, at_sight: bool = False) -> None:
+        """Send ``message`` and take the body of its response."""
+        connection.begin(message, self._feed, at_sight=at_sight)
+        # The connection may carry the next request before this response is parsed.
+        self._sent_ns = connection.sent_ns
 
-        def feed(at_ns: float, piece: bytes) -> None:
-            self.last_ns = at_ns
-            at_ms = (at_ns - connection.sent_ns) / 1e6
-            if self._held or (self._holds_the_end and piece.endswith(_LAST_EVENT)):
-                self._held.append((at_ms, piece))
-            else:
-                self._reader.feed(at_ms, piece)
-
-        return feed
+    def _feed(self, at_ns: float, piece: bytes) -> None:
+        self._reader.feed((at_ns - self._sent_ns) / 1e6, piece)
 
     def record(self, exchange: Exchange) -> StreamRecord:
         """The record of the finished exchange; to be made once."""
-        for at_ms, piece in self._held:
-            self._reader.feed(at_ms, piece)
         for at_ns, piece in exchange.response.pieces:
             self._reader.feed((at_ns - exchange.sent_ns) / 1e6, piece)
         return self._reader.record(

@@ -14,7 +14,8 @@ class HttpResponse:
 
     ``feed(at, data)`` takes one socket read; ``at`` is any clock the caller likes and is kept
     beside the body bytes that the read brought. ``pieces`` holds (at, body bytes) with headers and
-    chunk framing taken off, ``fault`` what was not HTTP. Interim (1xx) responses are skipped.
+    chunk framing taken off, ``fault`` what was not HTTP. ``keep_alive`` is known with the headers.
+    Interim (1xx) responses are skipped.
     The body of an event stream goes to ``sink`` instead, where there is one.
     """
 
@@ -64,6 +65,7 @@ class HttpResponse:
     def on_headers_complete(self) -> None:
         """The status line and all headers are there."""
         self.status = self._parser.get_status_code()
+        self.keep_alive = self.status >= 200 and self._parser.should_keep_alive()
         if self.status < 200:
             self.headers = {}
         elif self._sink is not None and self.status == 200 and self.is_event_stream:
@@ -83,6 +85,4 @@ class HttpResponse:
 
     def on_message_complete(self) -> None:
         """The response ended as its framing says."""
-        if self.status >= 200:
-            self.complete = True
-            self.keep_alive = self._parser.should_keep_alive()
+        self.complete = self.status >= 200

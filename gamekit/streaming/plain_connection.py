@@ -87,7 +87,7 @@ class PlainConnection(Connection):
             self._lose("the server closed the connection")
             self._shut()
             return
-        arrived = self._receiver.clock.arrival_ns(control, now, self._last_at_ns)
+        arrived = self._receiver.clock.arrival_ns(control, now, self.incoming.last_at_ns)
         self._take(data, now, arrived)
 
     def _shut(self) -> None:

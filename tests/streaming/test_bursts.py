@@ -102,6 +102,55 @@ def test_every_cut_of_a_stream_gives_the_same_record(cuts: list[int]) -> None:
     assert record.finish_reason == "length"
 
 
+@settings(max_examples=25, deadline=None)
+@given(
+    st.lists(st.integers(1, len(ANSWER) - 1), max_size=6)
+    | st.just([len(ANSWER) - len(END)])
+    | st.just([])
+)
+def test_requests_over_one_connection_are_kept_apart_before_they_are_read(cuts: list[int]) -> None:
+    """Two answers of one connection, both read only afterwards, are whole however they are cut."""
+    edges = [0, *sorted(set(cuts)), len(ANSWER)]
+    peers = set()
+
+    async def handler(route: str, request: bytes, writer: asyncio.StreamWriter) -> None:
+        peers.add(writer.get_extra_info("peername"))
+        for start, end in itertools.pairwise(edges):
+            writer.write(ANSWER[start:end])
+            await writer.drain()
+            await asyncio.sleep(0)
+
+    async def main() -> list[StreamRecord]:
+        async with scripted_server(handler) as url, StreamClient(url) as client:
+            unread = [await client.unread_stream(generate_request("hello", 4)) for _ in range(2)]
+            assert unread[0].sent_ns < unread[0].ended_ns <= unread[1].sent_ns
+            return [one.record() for one in unread]
+
+    records = run(main())
+    assert len(peers) == 1
+    assert [record.failure for record in records] == [None, None]
+    for record in records:
+        assert [chunk.tokens for chunk in record.chunks] == [1, 2, 1]
+        assert 0 < record.chunks[0].at_ms < 10_000
+
+
+def test_a_connection_that_the_server_closes_carries_no_second_request() -> None:
+    """An answer that says so is over at sight as well, and the next one takes a new connection."""
+    peers = []
+
+    async def handler(route: str, request: bytes, writer: asyncio.StreamWriter) -> None:
+        peers.append(writer.get_extra_info("peername"))
+        writer.write(ANSWER.replace(b"\r\n", b"\r\nconnection: close\r\n", 1))
+
+    async def main() -> list[StreamRecord]:
+        async with scripted_server(handler) as url, StreamClient(url) as client:
+            unread = [await client.unread_stream(generate_request("hello", 4)) for _ in range(2)]
+            return [one.record() for one in unread]
+
+    assert [record.failure for record in run(main())] == [None, None]
+    assert len(set(peers)) == 2
+
+
 def test_a_streamed_body_is_not_kept() -> None:
     """A stream that is read live leaves no body behind; one that is no stream keeps its words."""
 
@@ -111,7 +160,7 @@ def test_a_streamed_body_is_not_kept() -> None:
     async def main() -> tuple[int, int]:
         async with scripted_server(handler) as url, StreamClient(url) as client:
             await client.stream(generate_request("hello", 4))
-            live = len(client._idle[-1].response.pieces)
+            live = len(client._idle[-1].incoming.response.pieces)
             collected = await client.exchange(generate_request("hello", 4))
             return live, len(collected.response.pieces)
 
