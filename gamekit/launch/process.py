@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 import http.client
-import json
 import os
-import select
-import signal
-import subprocess
-import sys
-import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
 
 from gamekit.errors import BenchmarkFailed
-from gamekit.launch import keeper
 from gamekit.launch.command import ReadyCommand, answers
-from gamekit.launch.log import EngineLog
+from gamekit.launch.kept import KeptProcess, in_words
 
 # An engine frees its GPUs in this time, where it ends by itself at all.
 GRACE_S = 20.0
@@ -28,44 +19,17 @@ _POLL_S = 0.1
 _ANSWER_S = 5.0
 # What is said of an engine that is not ready is said again after so long.
 _TOLD_EVERY_S = 2.0
-# Behind a grace and the kills of the keeper.
-_LONGEST_END_S = 40.0
 
 
-class LaunchedEngine:
-    """One start of an engine; ``with LaunchedEngine(command)`` ends it whatever happens inside.
-
-    It runs in a session of its own, so Ctrl-C on the terminal does not reach it, and below a keeper
-    process, which ends the engine with everything that it started (and nothing else) when this
-    process ends it, leaves it or is killed, also by SIGKILL. Its output goes straight into a file
-    without a name: it can fill no pipe, and the file is gone with the last process that has it.
-    """
+class LaunchedEngine(KeptProcess):
+    """One start of an engine, kept as every :class:`KeptProcess`, with where it answers."""
 
     def __init__(self, command: ReadyCommand, *, grace_s: float = GRACE_S) -> None:
+        super().__init__(command.words, command.variables, grace_s=grace_s)
         self.command = command
         self.url = command.url
         self.start_up_s: float | None = None
-        self._grace_s = grace_s
-        self._keeper: subprocess.Popen[bytes] | None = None
-        self._heard = b""
         self._began = 0.0
-        self._output = tempfile.TemporaryFile("wb", buffering=0)  # noqa: SIM115 - closed by end()
-        self.log = EngineLog(self._output.fileno())
-        self.process_id: int | None = None
-        self.exit_code: int | None = None
-        self.refused: str | None = None
-        self.left: list[int] | None = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.end()
 
     def start(self) -> None:
         """Start it. Raises ``BenchmarkFailed`` where its port is taken or no program can be run."""
@@ -76,44 +40,7 @@ class LaunchedEngine:
                 mend="end it, or write --port {port} for a free one",
             )
         self._began = time.monotonic()
-        process = subprocess.Popen(  # noqa: S603 - this interpreter, our file
-            # Isolated and without site packages: it is there in a tenth of the time.
-            [sys.executable, "-I", "-S", str(Path(keeper.__file__))],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            # What it has to say of a fault of its own belongs there too; and it holds nothing of
-            # this process open, where that is killed.
-            stderr=self._output.fileno(),
-            bufsize=0,
-            start_new_session=True,
-            pass_fds=[self._output.fileno()],
-        )
-        self._keeper = process
-        job = {
-            "arguments": list(command.words),
-            "environment": {**os.environ, **command.variables},
-            "grace_s": self._grace_s,
-            "output": self._output.fileno(),
-        }
-        assert process.stdin is not None  # noqa: S101 - asked for above
-        with suppress(BrokenPipeError):  # it ended: it is heard below
-            process.stdin.write(json.dumps(job).encode() + b"\n")
-        while self.process_id is None and self.refused is None and self._hear(None):
-            pass
-        if self.process_id is None:
-            raise BenchmarkFailed(
-                f"{command.words[0]} cannot be started: {self.refused or 'its keeper ended'}",
-                mend="see that the program can be found and run",
-            )
-
-    def ended(self, within_s: float = 0.0) -> bool:
-        """Whether the engine has ended by itself; waits ``within_s`` for it to do so."""
-        deadline = time.monotonic() + within_s
-        while self.exit_code is None:
-            left = max(0.0, deadline - time.monotonic())
-            if not self._hear(left) or (left == 0 and self.exit_code is None):
-                break
-        return self.exit_code is not None
+        super().start()
 
     def healthy(self) -> bool:
         """Whether it answers and says that it is ready; from the first time on it has started."""
@@ -146,63 +73,6 @@ class LaunchedEngine:
                 pairs = (one.partition(b"=") for one in raw.split(b"\0") if b"=" in one)
                 found.update((os.fsdecode(name), os.fsdecode(value)) for name, _, value in pairs)
         return found
-
-    def end(self) -> None:
-        """End the engine and all that it started, and wait until they are gone.
-
-        ``left`` has then the ids of those that could not be ended.
-        """
-        process = self._keeper
-        if process is not None:
-            self._keeper = None
-            assert process.stdin is not None  # noqa: S101 - asked for in start()
-            assert process.stdout is not None  # noqa: S101 - asked for in start()
-            process.stdin.close()
-            try:
-                self._hear_out(process, self._grace_s + _LONGEST_END_S)
-            finally:
-                process.stdout.close()
-            if self.left is None and self.process_id is not None:
-                # Somebody killed the keeper: what is left is the engine's own group.
-                with suppress(OSError):
-                    os.killpg(self.process_id, signal.SIGKILL)
-        self.log.close()
-        self._output.close()
-
-    def _hear_out(self, process: subprocess.Popen[bytes], within_s: float) -> None:
-        assert process.stdout is not None  # noqa: S101 - asked for in start()
-        deadline = time.monotonic() + within_s
-        while (left := deadline - time.monotonic()) > 0:
-            if select.select([process.stdout], [], [], left)[0] and not self._read(process):
-                process.wait()
-                return
-
-    def _hear(self, timeout_s: float | None) -> bool:
-        """Take in what the keeper tells; False when it has nothing more to tell in that time."""
-        process = self._keeper
-        if process is None or process.stdout is None:
-            return False
-        if not select.select([process.stdout], [], [], timeout_s)[0]:
-            return False
-        return self._read(process)
-
-    def _read(self, process: subprocess.Popen[bytes]) -> bool:
-        assert process.stdout is not None  # noqa: S101 - asked for in start()
-        piece = os.read(process.stdout.fileno(), 65536)
-        *lines, self._heard = (self._heard + piece).split(b"\n")
-        for line in lines:
-            self._take(json.loads(line))
-        return bool(piece)
-
-    def _take(self, event: Mapping[str, Any]) -> None:
-        if event["event"] == "started":
-            self.process_id = event["pid"]
-        elif event["event"] == "refused":
-            self.refused = event["why"]
-        elif event["event"] == "exited":
-            self.exit_code = event["code"]
-        elif event["event"] == "ended":
-            self.left = event["left"]
 
     def _status(self, route: str) -> int | None:
         connection = http.client.HTTPConnection(
@@ -237,7 +107,9 @@ def wait_until_healthy(
                 awaited.remove(engine)
             elif engine.ended():
                 awaited.remove(engine)
-                failed[engine] = f"the engine ended before it was ready ({_how(engine.exit_code)})"
+                failed[engine] = (
+                    f"the engine ended before it was ready ({in_words(engine.exit_code)})"
+                )
             elif engine.elapsed_s > limit_s:
                 awaited.remove(engine)
                 failed[engine] = (
@@ -255,11 +127,7 @@ def wait_until_healthy(
 
 def how_it_ended(engine: LaunchedEngine) -> str:
     """How an engine that ended by itself did so, in words."""
-    return f"the engine ended while it was measured ({_how(engine.exit_code)})"
-
-
-def _how(code: int | None) -> str:
-    return f"killed by signal {-code}" if code is not None and code < 0 else f"exit code {code}"
+    return f"the engine ended while it was measured ({in_words(engine.exit_code)})"
 
 
 def _waiting(engine: LaunchedEngine, redact: Callable[[str], str]) -> str:

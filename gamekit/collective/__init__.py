@@ -1,0 +1,1 @@
+"""Groups of ranks that measure collectives: started, given work, listened to, ended for certain."""
