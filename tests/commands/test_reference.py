@@ -23,10 +23,17 @@ def command(name: str) -> click.Command:
     return found
 
 
+def parts(name: str) -> list[click.Command]:
+    """The command, or the commands of a group."""
+    found = command(name)
+    return list(found.commands.values()) if isinstance(found, click.Group) else [found]
+
+
 def options(name: str) -> set[str]:
     return {
         option
-        for parameter in command(name).params
+        for part in parts(name)
+        for parameter in part.params
         if isinstance(parameter, click.Option)
         for option in parameter.opts
         if option.startswith("--")
@@ -83,8 +90,11 @@ def test_every_option_has_a_help_text() -> None:
     """``--help`` explains every option and every command."""
     for name in COMMANDS:
         assert command(name).help
-        for parameter in command(name).params:
-            assert not isinstance(parameter, click.Option) or parameter.help, (name, parameter.name)
+        for part in parts(name):
+            assert part.help
+            for parameter in part.params:
+                told = not isinstance(parameter, click.Option) or parameter.help
+                assert told, (name, parameter.name)
 
 
 def test_the_readme_begins_with_the_two_commands() -> None:

@@ -1,0 +1,184 @@
+"""Which sitecustomize.py an interpreter imports at its start, and where a new one belongs."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from gamekit.errors import MachineRefused, UsageFault
+
+NAME = "sitecustomize.py"
+_SECONDS = 60.0
+_ANSWER = "gamekit-answer:"
+# For any Python 3, with what its site module made of its path. `python -c` puts "" in front of the
+# path only after sitecustomize was imported.
+_ASK = f"""
+import json, sys, sysconfig
+from importlib.machinery import PathFinder
+path = sys.path[1:] if sys.path[:1] == [""] else sys.path
+found = []
+for entry in path:
+    spec = PathFinder.find_spec("sitecustomize", [entry])
+    if spec is not None and spec.loader is not None and spec.origin:
+        found.append([entry, spec.origin])
+print("\\n{_ANSWER}" + json.dumps([
+    path, found, sysconfig.get_paths()["purelib"], sysconfig.get_paths()["stdlib"],
+    sys.prefix != sys.base_prefix,
+]))
+"""
+_COMPILE = "import sys; compile(sys.stdin.buffer.read(), 'it', 'exec', dont_inherit=True)"
+
+
+@dataclass(frozen=True)
+class Interpreter:
+    """A Python as it is after its start: its path, and each sitecustomize on it, in their order."""
+
+    executable: str
+    path: tuple[str, ...]
+    found: tuple[tuple[str, str], ...]
+    site_packages: str
+    standard_library: str
+    is_venv: bool
+
+    @property
+    def imported(self) -> str | None:
+        """The sitecustomize that it imports at its start."""
+        return self.found[0][1] if self.found else None
+
+
+@dataclass(frozen=True)
+class Place:
+    """The file that a block belongs into, and what stands around it on the interpreter's path.
+
+    ``shadowed`` is the file that Python would import if this one, still to be made, were not there.
+    ``hidden_by`` is the one that Python imports instead of this.
+    """
+
+    file: Path
+    interpreter: Interpreter
+    shadowed: str | None = None
+    hidden_by: str | None = None
+
+
+def child(
+    executable: str, arguments: Sequence[str], environment: Mapping[str, str] | None = None
+) -> str:
+    """What a child interpreter answered; its program prints it behind the mark of ``answering``.
+
+    Raises ``UsageFault`` when there is no such program, ``MachineRefused`` when it does not start,
+    answers nothing, or takes more than a minute.
+    """
+    try:
+        done = subprocess.run(  # noqa: S603 - the interpreter that the user named
+            [executable, *arguments],
+            env=None if environment is None else dict(environment),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_SECONDS,
+            check=False,
+        )
+    except (FileNotFoundError, NotADirectoryError):
+        raise UsageFault(f"there is no {executable}", mend="name an interpreter") from None
+    except subprocess.TimeoutExpired:
+        raise MachineRefused(f"{executable} gave no answer within {_SECONDS:.0f} s") from None
+    except OSError as error:
+        raise MachineRefused(f"{executable} does not start: {error.strerror}") from None
+    # What its sitecustomize prints stands before.
+    mark = done.stdout.rfind(_ANSWER.encode("ascii"))
+    if done.returncode != 0 or mark < 0:
+        told = done.stderr.decode("utf-8", "backslashreplace").strip().splitlines()
+        raise MachineRefused(
+            f"{executable} ended with {done.returncode}{f': {told[-1]}' if told else ''}",
+            mend="it must be a Python 3 that starts",
+        )
+    return done.stdout[mark + len(_ANSWER) :].decode("utf-8", "surrogateescape")
+
+
+def answering(expression: str) -> str:
+    """The Python statement that answers ``child`` with the JSON of ``expression``."""
+    return f'print("\\n{_ANSWER}" + json.dumps({expression}))'
+
+
+def interpreter(executable: str) -> Interpreter:
+    """Ask the interpreter for its path, as it is under the environment that this process has."""
+    path, found, site_packages, library, is_venv = json.loads(child(executable, ["-c", _ASK]))
+    where = tuple((entry, origin) for entry, origin in found)
+    return Interpreter(executable, tuple(path), where, site_packages, library, is_venv)
+
+
+def place(python: Interpreter, path: Path | None = None) -> Place:
+    """Where the block of ``python`` belongs; ``path`` is the file that the user chose instead.
+
+    Without ``path``: the file that the interpreter imports. Of a virtual environment it is the one
+    in its own site-packages, so that other environments stay as they are, unless ``PYTHONPATH``
+    names an earlier one. Raises ``MachineRefused`` when the environment's would not be imported,
+    since the standard library's folder, which other environments share, has one.
+    """
+    if path is not None:
+        return _chosen(python, path)
+    if not python.is_venv:
+        file = Path(python.imported or Path(python.site_packages, NAME))
+        return Place(_writable(file), python)
+    file = Path(python.site_packages, NAME)
+    own = _same_folder(python, file.parent)
+    chosen = _chosen(python, Path(own) if own else file)
+    if chosen.hidden_by:
+        entry = next(entry for entry, origin in python.found if origin == chosen.hidden_by)
+        if not _same(entry, python.standard_library):
+            return Place(_writable(Path(chosen.hidden_by)), python)
+        raise MachineRefused(
+            f"{chosen.file} would not be imported: {chosen.hidden_by} comes before it",
+            mend=f"name that one, which other environments read too: --path {chosen.hidden_by}",
+        )
+    return chosen
+
+
+def _chosen(python: Interpreter, path: Path) -> Place:
+    file = _writable(Path.cwd() / path)  # not resolved: a symbolic link stays one
+    folder = file.parent.parent if file.name == "__init__.py" else file.parent
+    position = _position(python, folder)
+    if position is None:
+        # Not on the path yet: PYTHONPATH is to put it there, in front of all others.
+        return Place(file, python, None if file.exists() else python.imported)
+    before = [origin for entry, origin in python.found if _index(python, entry) < position]
+    after = [origin for entry, origin in python.found if _index(python, entry) > position]
+    shadowed = after[0] if after else None
+    return Place(file, python, shadowed, before[0] if before else None)
+
+
+def _index(python: Interpreter, entry: str) -> int:
+    return python.path.index(entry)
+
+
+def _position(python: Interpreter, folder: Path) -> int | None:
+    for index, entry in enumerate(python.path):
+        if _same(entry, folder):
+            return index
+    return None
+
+
+def _same(one: str | Path, other: str | Path) -> bool:
+    return os.path.realpath(one) == os.path.realpath(other)
+
+
+def _same_folder(python: Interpreter, folder: Path) -> str | None:
+    return next((origin for entry, origin in python.found if _same(entry, folder)), None)
+
+
+def _writable(file: Path) -> Path:
+    if file.suffix != ".py":
+        raise MachineRefused(f"{file} is no Python text", mend="choose another file with --path")
+    return file
+
+
+def compiles(executable: str, content: bytes) -> str | None:
+    """Why the interpreter cannot compile ``content``, or None when it can."""
+    done = subprocess.run(  # noqa: S603 - the interpreter that the user named
+        [executable, "-I", "-S", "-c", _COMPILE], input=content, capture_output=True, check=False
+    )
+    told = done.stderr.decode("utf-8", "backslashreplace").strip().splitlines()
+    return None if done.returncode == 0 else (told[-1] if told else f"exit {done.returncode}")

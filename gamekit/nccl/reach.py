@@ -1,0 +1,117 @@
+"""Which child interpreters the persisted values reach, and what stands in their place elsewhere."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from gamekit.errors import MachineRefused
+from gamekit.nccl.place import answering, child
+
+PREFIX = "NCCL_"
+_REPORT = (
+    "import json, os, sys\n"
+    f"names = {{n: v for n, v in os.environ.items() if n.startswith({PREFIX!r})}}\n"
+    "module = sys.modules.get('sitecustomize')\n"
+    + answering("[names, getattr(module, '__file__', None)]")
+)
+PLAIN, VENV = "plain", "venv"
+# What each switch leaves out: the whole of site; variables and the user's folder; the variables of
+# Python; the user's site-packages.
+SWITCHES = ("-S", "-I", "-E", "-s")
+_WHY = {"-S": "Python does not import sitecustomize then"}
+ENVIRONMENT = "this environment"
+# The children whose lack of a value is the answer no; the others are told.
+DECISIVE = (PLAIN, ENVIRONMENT)
+
+
+@dataclass(frozen=True)
+class Reach:
+    """How one child interpreter was started, and what it had of the values.
+
+    ``missing`` has no value there, ``different`` another. ``imported`` is its sitecustomize.
+    ``failure`` says why the child could not be asked.
+    """
+
+    python: str
+    started: str
+    imported: str | None = None
+    missing: tuple[str, ...] = ()
+    different: Mapping[str, str] = field(default_factory=dict)
+    failure: str | None = None
+
+    @property
+    def reached(self) -> bool:
+        """Whether all values are there."""
+        return not (self.missing or self.different or self.failure)
+
+    @property
+    def why(self) -> str:
+        """In words what is missing or different, and why as far as that is known; else nothing."""
+        if self.failure:
+            return self.failure
+        parts = [f"{name}={value} is set there" for name, value in self.different.items()]
+        if self.missing:
+            parts.append(f"without {', '.join(self.missing)}")
+            parts.append(
+                _WHY.get(self.started)
+                or (f"imports {self.imported}" if self.imported else "no sitecustomize is imported")
+            )
+        return "; ".join(parts)
+
+
+def reaches(python: str, values: Mapping[str, str]) -> Iterator[Reach]:
+    """Start one child of each sort with no NCCL variable set, and tell what each has.
+
+    Last, where this process's environment sets another value: what a child of it has.
+    """
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
+    yield _ask(python, PLAIN, python, (), values, clean)
+    yield _in_a_venv(python, values, clean)
+    for switch in SWITCHES:
+        yield _ask(python, switch, python, (switch,), values, clean)
+    # A value that is the persisted one may be here because of it; another one cannot.
+    others = {name: os.environ[name] for name in values if name in os.environ}
+    if any(values[name] != value for name, value in others.items()):
+        yield _ask(python, ENVIRONMENT, python, (), values, {**clean, **others})
+
+
+def _in_a_venv(python: str, values: Mapping[str, str], clean: Mapping[str, str]) -> Reach:
+    with tempfile.TemporaryDirectory(prefix="gamekit-nccl-") as folder:
+        program = (
+            "import json, venv, sys\n"
+            f"venv.EnvBuilder(with_pip=False, symlinks=True).create({folder!r})\n"
+        )
+        try:
+            child(python, ["-c", program + answering("None")], clean)
+        except MachineRefused as error:
+            return Reach(python, VENV, failure=f"no virtual environment could be made: {error}")
+        inner = str(Path(folder, "bin", "python"))
+        return _ask(python, VENV, inner, (), values, clean)
+
+
+def _ask(
+    python: str,
+    started: str,
+    executable: str,
+    switches: tuple[str, ...],
+    values: Mapping[str, str],
+    environment: Mapping[str, str],
+) -> Reach:
+    try:
+        # -B: a question leaves no compiled file behind.
+        told = child(executable, ["-B", *switches, "-c", _REPORT], environment)
+    except MachineRefused as error:
+        return Reach(python, started, failure=str(error))
+    there, imported = json.loads(told)
+    return Reach(
+        python,
+        started,
+        imported,
+        missing=tuple(name for name in values if name not in there),
+        different={n: there[n] for n, v in values.items() if n in there and there[n] != v},
+    )

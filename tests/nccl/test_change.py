@@ -1,0 +1,214 @@
+"""Files of every sort get the block and lose it, and run as they did."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gamekit.errors import DocumentsDiffer, MachineRefused
+from gamekit.nccl.change import applied, block_of, removed, write
+from gamekit.nccl.place import Place, interpreter, place
+
+VALUES = {"NCCL_ALGO": "Ring"}
+PRINTS = "import os, sys; print(os.environ.get('NCCL_ALGO'), os.environ.get('MINE'))"
+
+
+@pytest.fixture(scope="module")
+def python():
+    return interpreter(sys.executable)
+
+
+def put(file: Path, python) -> Place:
+    where = Place(file, python)
+    write(applied(where, VALUES))
+    return where
+
+
+def started_with(folder: Path) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", PRINTS],
+        env={**os.environ, "PYTHONPATH": str(folder)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stderr == ""
+    return done.stdout.strip()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b'"""Mine."""\nfrom __future__ import annotations\nimport os\nos.environ["MINE"] = "1"\n',
+        b"import os\r\nif True:\r\n    os.environ['MINE'] = '1'\r\n",
+        b"import os\nos.environ['MINE'] = '1'  # no line end",
+        b"# -*- coding: latin-1 -*-\nimport os\nos.environ['MINE'] = '1' # \xe4\n",
+        b"\xef\xbb\xbfimport os; os.environ['MINE'] = '1'\n\x0c",
+        b"import os\ros.environ['MINE'] = '1'\r",
+        b"import os\ndef _gamekit_nccl(): pass\nos.environ.update(MINE='1')",
+    ],
+)
+def test_a_users_own_file_keeps_running(tmp_path: Path, python, content: bytes) -> None:
+    """Its code runs as before and the values are set; after removal it has its own bytes."""
+    file = tmp_path / "sitecustomize.py"
+    file.write_bytes(content)
+    assert started_with(tmp_path) == "None 1"
+    put(file, python)
+    assert file.read_bytes().startswith(content)
+    assert started_with(tmp_path) == "Ring 1"
+    write(removed(file))
+    assert file.read_bytes() == content
+
+
+def test_the_files_own_setting_and_the_environment_win(
+    tmp_path: Path, python, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A value is set only where none is: not over the file's own, not over the environment's."""
+    file = tmp_path / "sitecustomize.py"
+    put(file, python)
+    monkeypatch.setenv("NCCL_ALGO", "Tree")
+    assert started_with(tmp_path) == "Tree None"
+    monkeypatch.delenv("NCCL_ALGO")
+    write(removed(file))
+    file.write_text("import os\nos.environ['NCCL_ALGO'] = 'PAT'\n")
+    put(file, python)
+    assert started_with(tmp_path) == "PAT None"
+
+
+def test_mode_links_and_read_only_files_are_kept(tmp_path: Path, python) -> None:
+    """A symbolic link stays a link, and the file that it leads to keeps its mode."""
+    real = tmp_path / "etc" / "real.py"
+    real.parent.mkdir()
+    real.write_bytes(b"pass\n")
+    real.chmod(0o440)
+    link = tmp_path / "sitecustomize.py"
+    link.symlink_to(real)
+    put(link, python)
+    assert link.is_symlink()
+    assert block_of(real) is not None
+    assert stat.S_IMODE(real.stat().st_mode) == 0o440
+    write(removed(link))
+    assert real.read_bytes() == b"pass\n"
+    assert stat.S_IMODE(real.stat().st_mode) == 0o440
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["etc", "sitecustomize.py"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only the superuser can give a file away")
+def test_the_owner_is_kept(tmp_path: Path, python) -> None:
+    """A file of another user stays that user's."""
+    file = tmp_path / "sitecustomize.py"
+    file.write_bytes(b"pass\n")
+    os.chown(file, 12345, 23456)
+    put(file, python)
+    assert (file.stat().st_uid, file.stat().st_gid) == (12345, 23456)
+
+
+def test_other_values_of_the_same_length_take_effect_at_once(tmp_path: Path, python) -> None:
+    """Python's compiled file, which it judges by size and second, does not outlive a change."""
+    file = tmp_path / "sitecustomize.py"
+    for value in ("Ring", "Tree", "Ring"):
+        write(applied(Place(file, python), {"NCCL_ALGO": value}))
+        assert started_with(tmp_path) == f"{value} None"
+    write(removed(file))
+    assert list(tmp_path.iterdir()) == []
+    real = tmp_path / "real.py"
+    real.touch()
+    file.symlink_to(real)
+    for value in ("Ring", "Tree"):
+        write(applied(Place(file, python), {"NCCL_ALGO": value}))
+        assert started_with(tmp_path) == f"{value} None"
+
+
+def test_the_same_values_again_change_nothing(tmp_path: Path, python) -> None:
+    """A second time with the same values is no change, also when code was added behind."""
+    file = tmp_path / "sitecustomize.py"
+    where = put(file, python)
+    assert not applied(where, VALUES).needed
+    file.write_bytes(file.read_bytes() + b"print(1)\n")
+    assert not applied(where, VALUES).needed
+    write(applied(where, {"NCCL_ALGO": "Tree"}))
+    write(removed(file))
+    assert file.read_bytes() == b"print(1)\n"
+
+
+def test_an_edited_block_is_left_alone_without_force(tmp_path: Path, python) -> None:
+    """Neither other values nor removal touch a block that was edited; force gives the edit up."""
+    file = tmp_path / "sitecustomize.py"
+    file.write_bytes(b"pass\n")
+    where = put(file, python)
+    edited = file.read_bytes().replace(b"Ring", b"Tree")
+    file.write_bytes(edited)
+    for change in (lambda: applied(where, VALUES), lambda: removed(file)):
+        with pytest.raises(DocumentsDiffer, match="edited by hand"):
+            change()
+    assert file.read_bytes() == edited
+    write(removed(file, force=True))
+    assert file.read_bytes() == b"pass\n"
+
+
+@pytest.mark.parametrize(
+    "content", [b"def broken(:\n", b"x = '''", b"x = 1 \\", b"\x00", b"# coding: utf-7\nx = 1\n"]
+)
+def test_a_file_behind_which_nothing_would_run_is_refused(
+    tmp_path: Path, python, content: bytes
+) -> None:
+    """What Python cannot compile, or would read in another alphabet, gets no block."""
+    file = tmp_path / "sitecustomize.py"
+    file.write_bytes(content)
+    with pytest.raises(MachineRefused, match="choose another file"):
+        applied(Place(file, python), {"NCCL_NET": "a+b-"})
+    assert file.read_bytes() == content
+
+
+def test_a_file_that_changed_meanwhile_is_left_alone(tmp_path: Path, python) -> None:
+    """Between decision and writing nothing of somebody else's is lost."""
+    file = tmp_path / "sitecustomize.py"
+    file.write_bytes(b"a = 1\n")
+    change = applied(Place(file, python), VALUES)
+    file.write_bytes(b"b = 1\n")
+    with pytest.raises(MachineRefused, match="changed meanwhile"):
+        write(change)
+    assert file.read_bytes() == b"b = 1\n"
+
+
+def test_a_shadowed_file_runs_with_its_own_errors(tmp_path: Path, python, monkeypatch) -> None:
+    """A new file runs the one that it hides, as that: its names, its path, its exception."""
+    hidden, first = tmp_path / "hidden", tmp_path / "first"
+    hidden.mkdir()
+    first.mkdir()
+    own = hidden / "sitecustomize.py"
+    own.write_text("import os\nMINE = __file__\nos.environ['MINE'] = MINE\n")
+    monkeypatch.setenv("PYTHONPATH", f"{first}:{hidden}")
+    where = place(interpreter(sys.executable), first / "sitecustomize.py")
+    assert where.shadowed == str(own)
+    write(applied(where, VALUES))
+    ask = f"{PRINTS}; import sitecustomize as s; print(s.MINE, s.__file__)"
+
+    def run() -> tuple[str, str]:
+        done = subprocess.run(
+            [sys.executable, "-c", ask], capture_output=True, text=True, check=False
+        )
+        return done.stdout, done.stderr
+
+    assert run() == (f"Ring {own}\n{own} {where.file}\n", "")
+    put(own, python)  # the hidden one has a block too
+    assert run()[1] == ""
+    own.write_text("1 / 0\n")
+    assert "Error in sitecustomize; set PYTHONVERBOSE for traceback:\nZeroDivision" in run()[1]
+    assert run()[0].startswith("Ring None")
+    own.unlink()
+    assert run()[0].startswith("Ring None")
+    write(removed(where.file))
+    assert list(first.iterdir()) == []
+
+
+def test_a_folder_that_refuses_is_told_with_what_to_do(tmp_path: Path, python) -> None:
+    """A folder that may not be written is the machine's refusal, with the remedy."""
+    change = applied(Place(Path("/sys/sitecustomize.py"), python), VALUES)
+    with pytest.raises(MachineRefused, match="--path"):
+        write(change)
