@@ -49,6 +49,7 @@ METRICS: dict[str, Metric] = {
         Metric("forward_time", "ms", "lower", "time of one forward through the layers"),
         Metric("floor_ratio", "1", "lower", "time relative to the bandwidth floor"),
         Metric("copy_bandwidth", "GB/s", "higher", "copy bandwidth of the memory"),
+        Metric("read_bandwidth", "GB/s", "higher", "read bandwidth of the memory"),
         Metric("matmul_rate", "TFLOP/s", "higher", "rate of a large matrix product"),
         Metric("client_time_per_chunk", "us", "lower", "time the client adds to a streamed chunk"),
         Metric("speedup", "1", "higher", "rate relative to no speculation"),
