@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from gamekit.bench.engine_facts import EngineFacts
 from gamekit.bench.kept import Kept
@@ -49,6 +49,8 @@ class Context:
         self._progress = progress
         self._kept = Kept() if kept is None else kept
         self.subject: Subject = merge(self._sources)
+        self.cases: Sequence[Mapping[str, Value]] = [self.parameters]
+        self.number = 0
 
     def __getitem__(self, name: str) -> Any:
         return self.parameters[name]
@@ -78,6 +80,18 @@ class Context:
         self.subject = merge([*self._sources, Told(self.benchmark.name, firm=own)])
         self._own = own
 
+    def within(self, cases: Sequence[Mapping[str, Value]], number: int) -> Self:
+        """Itself, as case ``number`` of these: ``cases`` tell what is worth starting ahead."""
+        self.cases, self.number = cases, number
+        return self
+
+    def settle(self, **values: Value) -> None:
+        """Say what parameters that were not given have come to, such as the number of GPUs here.
+
+        They are recorded, and belong to the subject, as if they had been given.
+        """
+        self.parameters.update(values)
+
     def belonging(self, *, expected: bool = False) -> Subject:
         """``subject`` with the parameters that belong to it and that no field of it tells.
 
@@ -89,7 +103,7 @@ class Context:
             one.name: self.parameters[one.name]
             for one in self.benchmark.parameters
             if not one.effort
-            and self.parameters[one.name] != one.default
+            and self.parameters[one.name] not in (None, one.default)
             and (one.tells or one.name) not in self._own
             and not (expected and one.tells)
         }

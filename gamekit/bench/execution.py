@@ -122,7 +122,7 @@ class Execution:
         """Begin the case of that number, unless the run has failed."""
         if self.failed:
             return
-        context = self._context(self._cases[number])
+        context = self._context(self._cases[number]).within(self._cases, number)
         log = None if self._engine is None else self._engine.log
         self._now = _CaseInHand(
             number,

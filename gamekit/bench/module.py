@@ -62,6 +62,9 @@ class Parameter:
     effort: bool = False
     tells: str = ""
     default_text: str = ""
+    # Parameters that say the same in another way: with one of them it has no default, and a call
+    # does not give both.
+    unless: tuple[str, ...] = ()
     # Raises UsageFault for a value that nothing can be measured with, such as a file without
     # content: before anything is measured.
     check: Callable[[str], object] | None = None

@@ -186,7 +186,7 @@ class _Work:
                 around = capture(self.setup.redactor)
             except KeyboardInterrupt as error:
                 interrupted, around = error, capture(self.setup.redactor)
-            reason = why_not_here(benchmark, around)
+            reason = why_not_here(benchmark, around, self.sweeps[benchmark.name])
             if reason is not None:
                 self.outcomes.append(RunOutcome(benchmark.name, skipped=reason))
                 continue
@@ -333,8 +333,13 @@ def _recorded(setup: Setup, executions: Sequence[Execution]) -> list[RunOutcome]
     return outcomes
 
 
-def why_not_here(benchmark: Benchmark, around: Capture) -> str | None:
-    """Why the benchmark cannot run on this machine; None when it can."""
+def why_not_here(
+    benchmark: Benchmark, around: Capture, cases: Sequence[Mapping[str, Value]] = ()
+) -> str | None:
+    """Why the benchmark cannot run on this machine; None when it can.
+
+    A case whose parameter ``python`` names another interpreter has torch there.
+    """
     if benchmark.needs in (Needs.GPU, Needs.GPUS):
         gpus = around.environment.gpus
         if gpus is None:
@@ -343,7 +348,8 @@ def why_not_here(benchmark: Benchmark, around: Capture) -> str | None:
         if len(gpus) < wanted:
             return f"it needs {benchmark.needs}, and there is {len(gpus) or 'none'} here"
     needs_torch = benchmark.needs in (Needs.TORCH, Needs.GPU, Needs.GPUS)
-    if needs_torch and importlib.util.find_spec("torch") is None:
+    elsewhere = bool(cases) and all(case.get("python") for case in cases)
+    if needs_torch and not elsewhere and importlib.util.find_spec("torch") is None:
         return "it needs torch, which is not installed here"
     return None
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from difflib import get_close_matches
 from itertools import product
 
-from gamekit.bench.module import Benchmark, Value
+from gamekit.bench.module import Benchmark, Parameter, Value
 from gamekit.errors import UsageFault
 
 
@@ -48,7 +48,7 @@ def cases_of(benchmark: Benchmark, settings: Mapping[str, Sequence[str]]) -> lis
     """
     # What is swept by default varies slowest, so that the keys given turn in the order given.
     axes: list[list[tuple[str, Value]]] = [
-        [(one.name, value) for value in one.default_values]
+        [(one.name, value) for value in _default_values(one, settings)]
         for one in benchmark.parameters
         if one.name not in settings
     ]
@@ -57,6 +57,11 @@ def cases_of(benchmark: Benchmark, settings: Mapping[str, Sequence[str]]) -> lis
         if parameter is None:
             continue
         values = [parameter.parse(text) for text in texts]
+        other = next((one for one in parameter.unless if one in settings), None)
+        if other is not None:
+            raise UsageFault(
+                f"--set {name} and --set {other} say the same in two ways", mend="leave one out"
+            )
         if len(set(values)) != len(values):
             raise UsageFault(f"--set {name}={','.join(texts)} names a value twice", mend="keep one")
         axes.append([(name, value) for value in values])
@@ -68,3 +73,9 @@ def cases_of(benchmark: Benchmark, settings: Mapping[str, Sequence[str]]) -> lis
         if benchmark.check is not None:
             benchmark.check(case)
     return cases
+
+
+def _default_values(parameter: Parameter, settings: Mapping[str, Sequence[str]]) -> Sequence[Value]:
+    if any(name in settings for name in parameter.unless):
+        return (None,)
+    return parameter.default_values

@@ -125,6 +125,11 @@ class RankGroup:
     ) -> None:
         self.end()
 
+    @property
+    def alive(self) -> bool:
+        """Whether it takes work."""
+        return self._connection is not None
+
     def begin(self) -> None:
         """Start the ranks, without waiting for them. Raises ``BenchmarkFailed``."""
         path = str(Path(self._folder.name) / "socket")
@@ -162,8 +167,8 @@ class RankGroup:
     def prepare(self, job: Mapping[str, Any]) -> int:
         """Have the ranks ready for samples of ``job``; gives how many values came back wrong.
 
-        ``job`` has message_bytes, dtype, mode (eager or graph), iterations and warmup. Nothing is
-        done where it is what they are ready for. Raises ``GroupFailed``.
+        ``job`` is a :class:`~gamekit.collective.rounds.Job` as plain data. Nothing is done where it
+        is what they are ready for. Raises ``GroupFailed``.
         """
         if self._prepared == job:
             return 0
@@ -275,8 +280,8 @@ class RankGroup:
         assert self._process is not None  # noqa: S101 - started before anything is waited for
         while True:
             left = None if deadline is None else max(0.0, deadline - time.monotonic())
-            readable, _, _ = select.select([one, self._process.fileno()], [], [], left)
-            if one in readable:
+            readable, _, _ = select.select([one.fileno(), self._process.fileno()], [], [], left)
+            if one.fileno() in readable:
                 return True
             if not readable:
                 return False

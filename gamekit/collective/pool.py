@@ -31,7 +31,7 @@ class GroupPool:
     _groups: dict[GroupKey, RankGroup] = field(default_factory=dict)
     _failed: dict[GroupKey, GroupFailed] = field(default_factory=dict)
     _probed: dict[str, dict[str, Any]] = field(default_factory=dict)
-    _begun: int = 0
+    _numbers: dict[GroupKey, int] = field(default_factory=dict)
 
     def __enter__(self) -> Self:
         return self
@@ -49,6 +49,10 @@ class GroupPool:
         if python not in self._probed:
             self._probed[python] = probe(python, timeout_s)
         return self._probed[python]
+
+    def plan(self, keys: Iterable[GroupKey]) -> None:
+        """Number the groups of the run: where several hosts call the same, they number the same."""
+        self._numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
 
     def keep_only(self, keys: Iterable[GroupKey]) -> None:
         """End the groups that are none of these: nobody needs them any more."""
@@ -95,10 +99,9 @@ class GroupPool:
             variables=parse_setting(key.setting),
             python=key.python,
             timeout_s=key.timeout_s,
-            number=self._begun,
+            number=self._numbers.get(key, 0),
             redact=self.redact,
         )
-        self._begun += 1
         self._groups[key] = group  # ended with the others, also if it does not begin
         group.begin()
 

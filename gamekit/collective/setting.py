@@ -80,3 +80,17 @@ def why_not_forced(variables: Mapping[str, str], unforced: NcclLog) -> str | Non
                 f" {', '.join(allowed)} for an all-reduce here"
             )
     return None
+
+
+def doubts(variables: Mapping[str, str], taken: Mapping[str, str]) -> list[str]:
+    """What NCCL's log does not confirm of a setting; ``taken`` is what it says that it took."""
+    found = []
+    for name, value in variables.items():
+        if not name.startswith("NCCL_"):
+            continue  # nobody logs it
+        said = taken.get(name)
+        if said is None:
+            found.append(f"NCCL's log does not say that it took {name}: it may be without effect")
+        elif said.casefold() != value.casefold():
+            found.append(f"NCCL's log says that it took {name} as {said}, not as {value}")
+    return found

@@ -6,8 +6,8 @@ socket: one line of JSON a command, one an answer. Rank 0 hands each command to 
 torchrun's own store and gathers their answers there, so that a rank without work waits without
 keeping its GPU busy.
 
-Commands: ``prepare`` (message_bytes, dtype, mode, iterations, warmup), ``sample``, ``over``,
-``end``.
+Commands: ``prepare`` (message_bytes, dtype, mode, lead, iterations, warmup, smallest_exponent),
+``sample``, ``over``, ``end``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 import ctypes
 import json
-import math
 import os
 import platform
 import re
@@ -27,18 +26,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
-# Run as a file, its folder would come before the standard library.
+# It is run as a file: its folder would come before the standard library.
 sys.path[:] = [one for one in sys.path if Path(one or ".").resolve() != Path(__file__).parent]
 
 import torch  # noqa: E402 - only with the path as it should be
 import torch.distributed as dist  # noqa: E402 - likewise
 
-# All-reduces before the clock starts, in which the ranks catch up with each other.
-LEAD = 3
-# The verified values begin so small that growing with each all-reduce they never overflow.
-_SMALLEST = -100
 _WAITS = timedelta(days=30)
 _LOGS = "INIT,ENV,TUNING"
 
@@ -150,7 +145,7 @@ class Rank:
         self._finish()
         self.logging.turn(on=False)
         if job["mode"] == "graph":
-            for _ in range(LEAD):
+            for _ in range(job["lead"]):
                 dist.all_reduce(ready.buffer)
             self._finish()
             ready.graphs = [self._captured(ready.buffer, n) for n in (1, job["iterations"])]
@@ -177,9 +172,11 @@ class Rank:
         ready = self._prepared
         if ready is None:
             raise RuntimeError("nothing is prepared")
-        iterations = ready.job["iterations"]
-        ready.buffer.copy_(ready.own * 2.0**_SMALLEST)
-        for _ in range(LEAD):
+        lead, iterations = ready.job["lead"], ready.job["iterations"]
+        # So small that growing with each all-reduce they never overflow.
+        ready.buffer.copy_(ready.own * 2.0 ** ready.job["smallest_exponent"])
+        # The ranks catch up with each other before the clock starts.
+        for _ in range(lead):
             self._reduce(ready)
         if self.cuda:
             began, ended = (torch.cuda.Event(enable_timing=True) for _ in range(2))
@@ -192,7 +189,7 @@ class Rank:
             clock = time.perf_counter()
             self._reduce(ready, iterations)
             took_us = (time.perf_counter() - clock) * 1e6
-        wrong = self._wrong(ready, LEAD + iterations)
+        wrong = self._wrong(ready, lead + iterations)
         return {"latency_us": took_us / iterations, "wrong": wrong}
 
     def _reduce(self, ready: Prepared, iterations: int | None = None) -> None:
@@ -209,7 +206,7 @@ class Rank:
         The first sums what the ranks have; each one after it multiplies by their number. With a
         power of two that is exact; with another number every step may round.
         """
-        factor = float(self.size) ** (times - 1) * 2.0**_SMALLEST
+        factor = float(self.size) ** (times - 1) * 2.0 ** ready.job["smallest_exponent"]
         expected = ready.sums.to(torch.float64) * factor
         if self.size & (self.size - 1) == 0:
             return int((ready.buffer != expected.to(ready.buffer.dtype)).sum().item())
@@ -234,11 +231,6 @@ def versions() -> dict[str, Any]:
     }
 
 
-def most_iterations(ranks: int) -> int:
-    """How many all-reduces in place the verified values bear without overflow."""
-    return 10**6 if ranks < 2 else math.floor((127 - 8 - _SMALLEST) / math.log2(ranks)) - LEAD
-
-
 def _loaded(name: str) -> str:
     """The path of a library that this process has loaded. Raises ``OSError`` where it has not."""
     found = re.search(rf"\S*/{re.escape(name)}\S*", Path("/proc/self/maps").read_text())
@@ -254,7 +246,7 @@ class Channel:
         self._store = store
         self._rank, self._size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
         self._number = 0
-        self._file: IO[bytes] | None = None
+        self._file: Any = None
         if path is not None:
             connection = socket.socket(socket.AF_UNIX)
             connection.connect(path)
