@@ -14,6 +14,7 @@ from gamekit.render.decision import Decision
 from gamekit.render.document import AnyDocument, Document
 from gamekit.render.environment import Templates
 from gamekit.render.links import SITE_FOLDER, Links
+from gamekit.render.machine_section import MachineSection
 from gamekit.render.markdown import Markdown
 from gamekit.render.model_section import ModelSection
 from gamekit.render.plan import PlanContent
@@ -27,13 +28,21 @@ from gamekit.store.root import FINDINGS_FOLDER
 PLAN_PAGE = f"{SITE_FOLDER}/plan/index.md"
 HISTORY_PAGE = f"{SITE_FOLDER}/history/index.md"
 DECISION_PAGE = f"{SITE_FOLDER}/decision/index.md"
+MACHINE_PAGE = f"{SITE_FOLDER}/machine/index.md"
 BENCHMARKS_PAGE = f"{SITE_FOLDER}/benchmarks/index.md"
 FINDINGS_INDEX = f"{FINDINGS_PAGES}/index.md"
 LLMS_FILE = "llms.txt"
 
 GENERATED_FOLDERS = tuple(
     page.rsplit("/", 1)[0]
-    for page in (PLAN_PAGE, FINDINGS_INDEX, HISTORY_PAGE, BENCHMARKS_PAGE, DECISION_PAGE)
+    for page in (
+        PLAN_PAGE,
+        FINDINGS_INDEX,
+        HISTORY_PAGE,
+        BENCHMARKS_PAGE,
+        DECISION_PAGE,
+        MACHINE_PAGE,
+    )
 )
 
 
@@ -70,6 +79,7 @@ class _Rendering:
             self._page(HISTORY_PAGE, "site/history.md.j2"),
             self._page(BENCHMARKS_PAGE, "site/benchmarks.md.j2"),
             self._page(DECISION_PAGE, "site/decision.md.j2"),
+            self._page(MACHINE_PAGE, "site/machine.md.j2"),
             *self._decision.figures(posixpath.dirname(DECISION_PAGE)),
         ]
         return pages + self._topic_pages()
@@ -140,6 +150,7 @@ def _context(view: View) -> dict[str, Any]:
         "config": knowledge.config,
         "plan": plan,
         "model_section": ModelSection(knowledge),
+        "machine": MachineSection(knowledge),
         "site": site,
         "date": date,
         "finding": view.finding,

@@ -44,6 +44,12 @@ measure() {
 }
 ids="--set input_ids=64 --set max_tokens=257 --set requests=${REQUESTS:-15} --set warmup=2"
 
+# Of a decode step with 1 and 4 tokens of 4096, 4 of 7168, and up to the largest batches.
+sizes=8192,16384,32768,57344,131072,262144,524288,1048576,4194304
+
+# alone BENCHMARK [settings]: without an engine
+alone() { "${gamekit[@]}" bench "$@" --subject "host=$host" --append; }
+
 case $round in
   lengths)  # what a cycle costs, whatever comes out of it; graphs on and off
     measure serving_decode "$ids" "$(dense)" "$(dense --disable-cuda-graph)" \
@@ -57,8 +63,29 @@ case $round in
     small="$engine --model-path $MODEL --served-model-name SmolLM2-135M-Instruct"
     measure serving_decode "--set max_tokens=257 --set requests=${REQUESTS:-15} --set warmup=2" \
       "$small" "$small $(speculating "$DRAFTER" 3)" ;;
+  load)  # many requests at once, and the cycle by the engine's own clock
+    measure "serving_load speculation_cycle" "--set input_ids=64 --set warmup=2 \
+      --set concurrency=1,16" "$(eagle 3 2)" "$(eagle 3 3)" ;;
+  ranks)  # two GPUs: what the all-reduce adds to a forward, by its transport
+    nccl="--tp 2 --disable-custom-all-reduce"
+    measure serving_decode "$ids" "$(dense --tp 2)" "$(eagle 3 2 --tp 2)" \
+      "$(dense "$nccl")" "$(eagle 3 2 "$nccl")" \
+      "NCCL_P2P_DISABLE=1 $(dense "$nccl")" "NCCL_P2P_DISABLE=1 $(eagle 3 2 "$nccl")" ;;
+  machine)  # what bandwidth and arithmetic there is, and what a forward makes of it
+    alone gpu_ceilings
+    alone verify_cost --set shape=llama-8b
+    alone verify_cost --set shape=deepseek-v3-slice --set layers=4
+    alone verify_cost --set shape=deepseek-v3-slice --set layers=4 --set shards=8 ;;
+  smoke)  # one rank: whether NCCL works at all
+    alone nccl_allreduce --set ranks=1 --set bytes=32768 ;;
+  allreduce)  # the settings that matter where GPUs do not reach each other's memory
+    alone nccl_allreduce --set "bytes=$sizes,67108864" --set setting=none,NCCL_P2P_DISABLE=1
+    alone nccl_allreduce --set "bytes=$sizes" --set "setting=NCCL_PROTO=LL,NCCL_PROTO=LL128,\
+NCCL_PROTO=Simple,NCCL_ALGO=Tree,NCCL_MAX_NCHANNELS=1,NCCL_MIN_NCHANNELS=16,\
+NCCL_P2P_DISABLE=1+NCCL_PROTO=LL,NCCL_P2P_DISABLE=1+NCCL_PROTO=Simple,\
+NCCL_P2P_DISABLE=1+NCCL_MAX_NCHANNELS=1" ;;
   moe)  # the same questions for a mixture of experts
     measure serving_decode "$ids" "$(moe)" "$(moe_eagle 3 2)" "$(moe_eagle 3 3)" ;;
   *)
-    echo "no round $round: lengths, steps, again, real or moe" >&2; exit 2 ;;
+    echo "no round $round: lengths, steps, again, real, moe, load, ranks, machine, smoke or allreduce" >&2; exit 2 ;;
 esac
