@@ -430,11 +430,12 @@ def surroundings(
     """The environment and state of what is measured.
 
     Of an engine elsewhere only what it told is known: this machine is then the client's, and is
-    kept with the state. The variables are the engine's own where this process started it.
+    kept with the state. Variables, packages and NCCL are the engine's own where this process
+    started it.
     """
     told: dict[str, Any] = {} if start is None else {"start": start.id}
-    if start is not None and start.variables is not None:
-        told["variables"] = dict(start.variables)
+    if start is not None and start.environment is not None:
+        told |= start.environment
     if engine is None:
         return capture.environment.model_copy(update=told), capture.state
     told |= {"engine": engine.engine.name, "engine_version": engine.engine.version}

@@ -21,6 +21,7 @@ from gamekit.errors import GamekitError
 from gamekit.findings import Launch
 from gamekit.findings.subject import Setting
 from gamekit.host.capture import engine_variables
+from gamekit.host.engine_process import environment_of_engine
 from gamekit.host.redact import Redactor
 from gamekit.launch.command import ReadyCommand
 from gamekit.launch.log import Tick
@@ -54,7 +55,8 @@ class ServerStart:
     """One start of one engine, as its runs record it.
 
     ``id`` is the environment's ``start``. ``failure`` is the outcome and reason of a start that
-    came to nothing. ``engine`` is None then.
+    came to nothing. ``engine`` is None then. ``environment`` has the
+    fields of the environment that the engine's processes tell.
     """
 
     id: str
@@ -64,7 +66,7 @@ class ServerStart:
     engine: EngineFacts | None = None
     told: tuple[Told, ...] = ()
     facts: Mapping[str, Any] | None = None
-    variables: Mapping[str, str] | None = None
+    environment: Mapping[str, Any] | None = None
     failure: tuple[str, str] | None = None
 
     def record(self, *, with_log: bool = True) -> Launch:
@@ -244,7 +246,10 @@ def _told_by_start(plan: LaunchPlan, start: ServerStart, engine: EngineFacts) ->
         ),
         told=tuple(told),
         facts=facts,
-        variables=engine_variables(start.redactor, environ),
+        environment={
+            **({} if process.process_id is None else environment_of_engine(process.process_id)),
+            "variables": engine_variables(start.redactor, environ),
+        },
     )
 
 

@@ -29,7 +29,8 @@ from gamekit.bench.series import Joined, told_series
 from gamekit.bench.subject import Told, parse_subject
 from gamekit.bench.sweep import cases_of, parse_settings
 from gamekit.errors import GamekitError, NotApplicable, UsageFault
-from gamekit.host.capture import Capture, capture, host_name
+from gamekit.host.capture import Capture, capture
+from gamekit.host.machine import host_name
 from gamekit.host.redact import Redactor
 from gamekit.stand_in.config import SimulatorConfig
 from gamekit.stand_in.process import StandInEngine
@@ -343,7 +344,7 @@ def why_not_here(
     if benchmark.needs in (Needs.GPU, Needs.GPUS):
         gpus = around.environment.gpus
         if gpus is None:
-            return f"it needs {benchmark.needs}, and no nvidia-smi answers here"
+            return f"it needs {benchmark.needs}: {around.unknown['gpus']}"
         wanted = 2 if benchmark.needs is Needs.GPUS else 1
         if len(gpus) < wanted:
             return f"it needs {benchmark.needs}, and there is {len(gpus) or 'none'} here"

@@ -12,6 +12,7 @@ Name = Annotated[
     str, StringConstraints(strict=True, min_length=1, max_length=200, pattern=LINE_PATTERN)
 ]
 Count = Annotated[int, Field(strict=True, ge=0)]
+Watts = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 # Longer chains nobody runs, and no formula of the model is computed for.
 MOST_STEPS = 100
 Setting = str | bool | int | Annotated[float, Field(allow_inf_nan=False)]
@@ -114,8 +115,37 @@ class Environment(Strict):
     kernel: Name | None = None
     cpu: Name | None = None
     cpu_count: Count | None = None
+    memory_gib: Count | None = None
     gpus: list[Name] | None = None
+    gpu_memory_mib: list[Count | None] | None = Field(
+        default=None, description="Of each GPU, as the lists below; null is unknown."
+    )
+    pcie: list[Name | None] | None = Field(
+        default=None, description="The fastest link that GPU and slot allow, as in gen 5 x16."
+    )
+    power_limit_w: list[Watts | None] | None = None
+    max_sm_clock_mhz: list[Count | None] | None = None
+    max_memory_clock_mhz: list[Count | None] | None = None
+    mig: list[Name | None] | None = Field(
+        default=None, description="off, or on with the names of the devices."
+    )
+    numa: list[Count | None] | None = Field(default=None, description="NUMA node of each GPU.")
+    topology: dict[Name, Name] = Field(
+        default_factory=dict, description="How each pair, as in GPU0-GPU1, is connected."
+    )
+    p2p: dict[Name, Name] = Field(
+        default_factory=dict,
+        description="Whether each pair reads the other's memory: OK or why not.",
+    )
+    iommu: Name | None = None
+    acs: Name | None = Field(default=None, description="Access control services of PCIe bridges.")
     driver: Name | None = None
+    cuda: Name | None = Field(default=None, description="CUDA version that the driver supports.")
+    cuda_torch: Name | None = Field(default=None, description="CUDA that torch was built for.")
+    nccl: Name | None = Field(
+        default=None,
+        description="NCCL as the engine had it loaded; packages name what is installed.",
+    )
     python: Name | None = None
     packages: dict[Name, Name] = Field(default_factory=dict)
     variables: dict[Name, str] = Field(

@@ -4,145 +4,115 @@ from __future__ import annotations
 
 import os
 import platform
-import re
-import shutil
-import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass
-from importlib import metadata
-from pathlib import Path
+from dataclasses import dataclass, field
 from typing import Any
 
 from gamekit.findings.subject import Environment
+from gamekit.host import pci, smi
+from gamekit.host.container import find_container
+from gamekit.host.files import one_line
+from gamekit.host.gpus import TIMEOUT_S, Gpus, find_gpus
+from gamekit.host.machine import boot, cpu_model, load_average, memory_gib
+from gamekit.host.packages import NCCL_PACKAGES, versions
 from gamekit.host.redact import HIDDEN, Redactor, is_secret_name
+from gamekit.host.topology import Topology, find_topology
 
-# Distribution names; their versions are read from their metadata, never by importing them.
-_PACKAGES = (
-    "torch",
-    "triton",
-    "sglang",
-    "sgl-kernel",
-    "sglang-kernel",
-    "flashinfer-python",
-    "flashinfer",
-    "transformers",
-    "vllm",
-    "nvidia-nccl-cu12",
-    "nvidia-nccl-cu13",
-)
 _VARIABLES = ("NCCL_", "CUDA_", "SGLANG_")
 # Differs in every start without steering anything.
 _NO_SETTING = "SGLANG_RUN_ID"
-_GPU_TIMEOUT_S = 5.0
-# nvidia-smi's name of a property, and the name in the state.
-_GPU_STATE = {
-    "clocks.sm": "sm_clock_mhz",
-    "clocks.mem": "memory_clock_mhz",
-    "temperature.gpu": "temperature_c",
-    "power.draw": "power_w",
-    "memory.used": "memory_used_mib",
-    "utilization.gpu": "utilization_percent",
-}
 
 
 @dataclass(frozen=True)
 class Capture:
-    """``environment`` is the same in two captures of one boot; ``state`` changes all the time."""
+    """``environment`` is the same in two captures of one boot; ``state`` changes all the time.
+
+    ``unknown`` says of fields of the environment why they are not known, ``told_by`` of some others
+    what told them.
+    """
 
     environment: Environment
     state: dict[str, Any]
+    unknown: Mapping[str, str] = field(default_factory=dict)
+    told_by: Mapping[str, str] = field(default_factory=dict)
 
 
 def capture(redactor: Redactor, environ: Mapping[str, str] = os.environ) -> Capture:
     """The environment and state of this machine, as seen from this process.
 
-    The variables are those of this process: those of an engine started elsewhere may differ. What
-    cannot be read is left out, which means unknown.
+    Variables and packages are those of this process: those of an engine started elsewhere may
+    differ. What cannot be read is left out, which means unknown. Takes some seconds at most, also
+    where the driver hangs.
     """
-    gpus = _query_gpus()
-    environment = Environment(
-        boot=boot(),
-        kernel=_name(platform.release()),
-        cpu=_name(_cpu_model()),
-        cpu_count=os.cpu_count(),
-        gpus=None if gpus is None else [gpu["name"] for gpu in gpus],
-        driver=None if not gpus else _name(gpus[0]["driver_version"]),
-        python=platform.python_version(),
-        packages=_versions(),
-        variables=engine_variables(redactor, environ),
-        container=_in_container(),
+    gpus = find_gpus()
+    unknown: dict[str, str] = {}
+    topology = Topology()
+    cuda = gpus.cuda
+    if gpus.rows is None:
+        unknown["gpus"] = gpus.why
+    elif gpus.rows:
+        topology = find_topology(TIMEOUT_S)
+        unknown.update(topology.why)
+        if cuda is None:
+            cuda, why = smi.cuda_version(TIMEOUT_S)
+            unknown.update({} if cuda else {"cuda": why})
+    bus_ids = gpus.column("bus_id") or []
+    iommu, no_iommu = pci.iommu(bus_ids)
+    acs, no_acs = pci.acs()
+    container, evidence = find_container(environ=environ)
+    packages, cuda_torch = versions()
+    installed = next((packages[name] for name in NCCL_PACKAGES if name in packages), None)
+    found: dict[str, Any] = {
+        "boot": boot(),
+        "kernel": one_line(platform.release()),
+        "cpu": cpu_model(),
+        "cpu_count": os.cpu_count(),
+        "memory_gib": memory_gib(),
+        **_facts(gpus),
+        "numa": pci.numa_nodes(bus_ids) or topology.numa,
+        "topology": topology.links or {},
+        "p2p": topology.p2p or {},
+        "iommu": iommu,
+        "acs": acs,
+        "driver": one_line(gpus.driver),
+        "cuda": cuda,
+        "cuda_torch": cuda_torch,
+        "python": platform.python_version(),
+        "packages": packages,
+        "variables": engine_variables(redactor, environ),
+        "container": container,
+    }
+    why_not = {
+        "boot": "neither boot_id nor btime can be read in /proc",
+        "memory_gib": "/proc/meminfo does not tell it",
+        "numa": "neither the kernel nor nvidia-smi places the GPUs",
+        "iommu": no_iommu,
+        "acs": no_acs,
+        "container": evidence,
+        "cuda_torch": "torch is not installed here, or does not tell it",
+        "nccl": "no process of an engine was named"
+        + (f": {installed} is installed, not loaded" if installed else ", and none is installed"),
+        **({} if gpus.rows is None else _untold(found)),
+    }
+    unknown.update(
+        (name, why)
+        for name, why in why_not.items()
+        if not found.get(name) and name not in unknown and found.get(name) is not False
     )
-    return Capture(environment, _state(gpus))
+    if gpus.rows is not None and not gpus.rows:
+        unknown.pop("numa")  # of no GPU there is none
+    told_by = {"gpus": gpus.told_by or "", "container": evidence if container is not None else ""}
+    return Capture(
+        Environment.model_validate({k: v for k, v in found.items() if v is not None}),
+        _state(gpus),
+        unknown,
+        {name: by for name, by in told_by.items() if by},
+    )
 
 
 def capture_state() -> dict[str, Any]:
-    """Load, and clocks, temperature, power and memory of each GPU: what changes by itself."""
-    return _state(_query_gpus())
-
-
-def host_name(redactor: Redactor) -> str | None:
-    """This machine's short name as a subject has it: lower case letters, digits and dashes."""
-    short = redactor.text(platform.node().partition(".")[0])
-    return re.sub(r"[^a-z0-9]+", "-", short.lower()).strip("-") or None
-
-
-def boot() -> str | None:
-    """Which boot this is, with the source that told: the boot id, else the time of the boot."""
-    identity = _read("/proc/sys/kernel/random/boot_id")
-    if identity:
-        return f"boot_id {identity.strip()}"
-    started = re.search(r"^btime (\d+)$", _read("/proc/stat") or "", re.MULTILINE)
-    return f"btime {started[1]}" if started else None
-
-
-def _state(gpus: list[dict[str, str]] | None) -> dict[str, Any]:
-    state: dict[str, Any] = {}
-    try:
-        state["load_average"] = [round(load, 2) for load in os.getloadavg()]
-    except OSError:  # some sandboxes have none
-        state["load_average"] = None
-    if gpus:
-        state["gpus"] = [
-            {name: _number(gpu[field]) for field, name in _GPU_STATE.items()} for gpu in gpus
-        ]
-    return state
-
-
-def _query_gpus() -> list[dict[str, str]] | None:
-    """One row a GPU from nvidia-smi; None where it is missing, fails or hangs: then unknown."""
-    program = shutil.which("nvidia-smi")
-    if program is None:
-        return None
-    fields = ("name", "driver_version", *_GPU_STATE)
-    try:
-        answer = subprocess.run(  # noqa: S603 - a program of the driver, with fixed arguments
-            [program, f"--query-gpu={','.join(fields)}", "--format=csv,noheader,nounits"],
-            capture_output=True,
-            text=True,
-            timeout=_GPU_TIMEOUT_S,
-            check=True,
-        ).stdout
-    except (OSError, subprocess.SubprocessError):
-        return None
-    rows = [[cell.strip() for cell in line.split(",")] for line in answer.splitlines() if line]
-    return [dict(zip(fields, row, strict=True)) for row in rows if len(row) == len(fields)]
-
-
-def _number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:  # [N/A], [Not Supported]
-        return None
-
-
-def _versions() -> dict[str, str]:
-    found = {}
-    for name in _PACKAGES:
-        try:
-            found[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
-    return found
+    """Load, and clocks, throttling, temperature, power and memory of each GPU, as they are now."""
+    return _state(find_gpus())
 
 
 def engine_variables(redactor: Redactor, environ: Mapping[str, str]) -> dict[str, str]:
@@ -154,32 +124,53 @@ def engine_variables(redactor: Redactor, environ: Mapping[str, str]) -> dict[str
     }
 
 
-def _cpu_model() -> str | None:
-    found = re.search(
-        r"^(?:model name|Model)\s*:\s*(.+)$", _read("/proc/cpuinfo") or "", re.MULTILINE
-    )
-    return found[1] if found else platform.machine()
+def _facts(gpus: Gpus) -> dict[str, Any]:
+    """What does not change by itself of each GPU, as fields of the environment."""
+    if gpus.rows is None:
+        return {}
+    links = [
+        None
+        if row["pcie_generation_max"] is None or row["pcie_width_max"] is None
+        else f"gen {row['pcie_generation_max']} x{row['pcie_width_max']}"
+        for row in gpus.rows
+    ]
+    devices = [_mig(row) for row in gpus.rows]
+    return {
+        "gpus": [one_line(row["name"]) or "unknown" for row in gpus.rows],
+        "gpu_memory_mib": gpus.column("memory_total_mib"),
+        "pcie": links if any(links) else None,
+        "power_limit_w": gpus.column("power_limit_w"),
+        "max_sm_clock_mhz": gpus.column("max_sm_clock_mhz"),
+        "max_memory_clock_mhz": gpus.column("max_memory_clock_mhz"),
+        "mig": devices if any(devices) else None,
+    }
 
 
-def _in_container() -> bool | None:
-    if Path("/.dockerenv").exists() or Path("/run/.containerenv").exists():
-        return True
-    if "KUBERNETES_SERVICE_HOST" in os.environ or "container" in os.environ:
-        return True
-    groups = _read("/proc/1/cgroup")
-    if groups is None:
+def _mig(row: Mapping[str, Any]) -> str | None:
+    if row["mig"] is None:
         return None
-    return re.search(r"docker|kubepods|containerd|libpod|lxc", groups) is not None
+    named = ", ".join(row["mig_devices"])
+    return "off" if not row["mig"] else f"on: {named}" if named else "on"
 
 
-def _name(text: str | None) -> str | None:
-    """A text as a field of one line has it, or None."""
-    line = " ".join((text or "").split())[:200]
-    return line or None
+def _untold(found: Mapping[str, Any]) -> dict[str, str]:
+    """Why a property of the GPUs is unknown where the GPUs themselves are known."""
+    if not found["gpus"]:
+        return {}
+    reasons = {name: "the driver does not tell it" for name in found if name in _PROPERTIES}
+    if len(found["gpus"]) > 1:
+        reasons |= dict.fromkeys(("topology", "p2p"), "nvidia-smi shows no table of it")
+    return reasons
 
 
-def _read(path: str) -> str | None:
-    try:
-        return Path(path).read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return None
+_PROPERTIES = (
+    *("driver", "gpu_memory_mib", "pcie", "power_limit_w", "max_sm_clock_mhz"),
+    *("max_memory_clock_mhz", "mig"),
+)
+
+
+def _state(gpus: Gpus) -> dict[str, Any]:
+    state: dict[str, Any] = {"load_average": load_average()}
+    if gpus.rows:
+        state["gpus"] = gpus.state()
+    return state

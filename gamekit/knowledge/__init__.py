@@ -1,7 +1,7 @@
 """What follows from the findings: references, standing, series, figures, and questions to them."""
 
 from gamekit.knowledge.dependents import Dependent
-from gamekit.knowledge.environments import Comparison, Difference, compare
+from gamekit.knowledge.environments import Comparison, Difference, States, compare
 from gamekit.knowledge.figures import NOTHING_INSTEAD, Figure, Instead
 from gamekit.knowledge.grades import Grade
 from gamekit.knowledge.knowledge import Knowledge, build

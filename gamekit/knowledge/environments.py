@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,21 +13,39 @@ from gamekit.findings import Environment, Run
 # matches. What no pattern names comes after the groups and before boot and start, which move
 # figures only by something that was not recorded.
 _GROUPS = (
-    ("the GPUs", r"gpus"),
+    ("the GPUs", r"gpus|gpu_memory_mib|mig|max_(sm|memory)_clock_mhz"),
     ("the driver", r"driver"),
     ("NCCL", r"packages\.nvidia-nccl.*|packages\.nccl|nccl.*|variables\.NCCL_.*"),
+    ("the links between GPUs", r"(topology|p2p)\..*|pcie|state\.pcie_width|iommu|acs|numa"),
     ("CUDA", r"cuda.*|packages\.nvidia-cuda.*|variables\.CUDA_.*"),
     ("the engine", r"engine|engine_version|packages\.(sglang|vllm)|variables\.SGLANG_.*"),
     ("the kernels", r"packages\.(sgl-kernel|sglang-kernel|flashinfer.*|torch|triton)"),
-    ("clocks and throttling", r"state\.(.*clock.*|.*throttle.*)"),
+    ("clocks and throttling", r"power_limit_w|state\.(.*clock.*|.*throttle.*)"),
     ("the host's load", r"state\.load_average"),
-    ("the processor", r"cpu|cpu_count|container|kernel"),
+    ("the processor", r"cpu|cpu_count|memory_gib|container|kernel"),
 )
 _IDENTIFIES = ("boot", "start")
 _LAST = len(_GROUPS)
+# Of these there is a value for each pair of GPUs: what changed alike is told once.
+_BY_PAIR = ("topology.", "p2p.")
+# Not throttling: a GPU that has nothing to do.
+_IDLE = "gpu_idle"
 # Clocks follow the load from second to second; less than this is no other state.
 _CLOCK_SHARE = 0.05
 _BUSY_LOAD = 2.0
+
+
+@dataclass(frozen=True)
+class States:
+    """What was seen of a machine's state before a run and after it, as a run file has it."""
+
+    before: Mapping[str, Any]
+    after: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, run: Run) -> States:
+        """The states of a run."""
+        return cls(run.state_before, run.state_after)
 
 
 @dataclass(frozen=True)
@@ -81,7 +99,7 @@ class Comparison:
         Where another boot or start is all that was recorded, that is said, since a reader would
         take them for the cause.
         """
-        parts = [item.in_words() for item in self.differ]
+        parts = list(_in_words(self.differ))
         if self.differ and all(item.field in _IDENTIFIES for item in self.differ):
             which = " and the ".join(item.field for item in self.differ)
             parts = [f"nothing recorded differs but the {which} ({', '.join(parts)})"]
@@ -92,28 +110,34 @@ class Comparison:
                 else "no part of the environment is recorded for both"
             )
         if self.unknown_before:
-            parts.append(f"unknown before: {', '.join(self.unknown_before)}")
+            parts.append(f"unknown before: {', '.join(_told_once(self.unknown_before))}")
         if self.unknown_after:
-            parts.append(f"unknown after: {', '.join(self.unknown_after)}")
+            parts.append(f"unknown after: {', '.join(_told_once(self.unknown_after))}")
         return "; ".join(parts)
 
 
 def compare(
     before: Environment,
     after: Environment,
-    state_before: Run | None = None,
-    state_after: Run | None = None,
+    states_before: States | None = None,
+    states_after: States | None = None,
 ) -> Comparison:
     """Compare two environments; packages and variables one by one, as ``packages.torch``.
 
-    With the runs of both, what their host states say of clocks, throttling and load is compared
-    as well, as ``state.NAME``; only what differs of it is told.
+    With the host states of both, what they say of clocks, throttling and load is compared as well,
+    as ``state.NAME``; only what differs of it is told. A variable or package that only one of two
+    captured environments has is a difference: in the other it was not set, or not installed.
     """
     old, new = _flat(before), _flat(after)
+    for family, word in _absent(before, after):
+        for one, other in ((old, new), (new, old)):
+            one.update(
+                (name, word) for name in other if name.startswith(family) and name not in one
+            )
     both = [field for field in old if field in new]
     differ = [Difference(f, old[f], new[f]) for f in both if old[f] != new[f]]
-    if state_before is not None and state_after is not None:
-        differ += _states_differ(state_before, state_after)
+    if states_before is not None and states_after is not None:
+        differ += _states_differ(states_before, states_after)
     return Comparison(
         differ=tuple(sorted(differ, key=lambda item: item.rank)),
         same=tuple(field for field in both if old[field] == new[field]),
@@ -131,21 +155,65 @@ def environment_of(run: Run) -> Environment:
     return run.environment.model_copy(update={**told, **known})
 
 
+def _absent(before: Environment, after: Environment) -> Iterator[tuple[str, str]]:
+    """Of which families both environments would name a member that was there, and the word if not.
+
+    A captured environment, which knows its Python, has all of them; what somebody stated of one
+    need not be all. Of variables both have to be those of the engine's own process, or neither.
+    """
+    if before.python is None or after.python is None:
+        return
+    yield "packages.", "not installed"
+    if (before.start is None) == (after.start is None):
+        yield "variables.", "not set"
+
+
 def _flat(environment: Environment) -> dict[str, str]:
     flat: dict[str, str] = {}
     for field, value in environment.model_dump(exclude_none=True).items():
         if isinstance(value, dict):
             flat.update((f"{field}.{name}", str(value[name])) for name in sorted(value))
         elif isinstance(value, list):
-            flat[field] = ", ".join(map(str, value))
+            known = ["unknown" if one is None else f"{one}" for one in value]
+            # Eight times the same says no more than once, with how often.
+            alike = len(known) > 1 and len(set(known)) == 1
+            flat[field] = f"{len(known)} x {known[0]}" if alike else ", ".join(known)
         else:
             flat[field] = str(value)
     return flat
 
 
-def _states_differ(before: Run, after: Run) -> Iterator[Difference]:
+def _told_once(fields: Sequence[str]) -> list[str]:
+    """Names of fields, those of pairs of GPUs by what they are of."""
+    return list(
+        dict.fromkeys(
+            next((family[:-1] for family in _BY_PAIR if name.startswith(family)), name)
+            for name in fields
+        )
+    )
+
+
+def _in_words(differ: Sequence[Difference]) -> Iterator[str]:
+    """Each difference in words; of the pairs of GPUs that changed alike the first for all."""
+    for place, item in enumerate(differ):
+        family = next((name for name in _BY_PAIR if item.field.startswith(name)), None)
+        if family is None:
+            yield item.in_words()
+            continue
+        alike = [
+            at
+            for at, other in enumerate(differ)
+            if other.field.startswith(family)
+            and (other.before, other.after) == (item.before, item.after)
+        ]
+        if alike[0] == place:
+            more = f" (and {len(alike) - 1} pairs more)" if len(alike) > 1 else ""
+            yield f"{item.in_words()}{more}"
+
+
+def _states_differ(before: States, after: States) -> Iterator[Difference]:
     """What differs of the states that the runs ended in: there a GPU has just been at work."""
-    old, new = _gpus(before.state_after), _gpus(after.state_after)
+    old, new = _gpus(before.after), _gpus(after.after)
     for name in sorted({key for gpu in (*old, *new) for key in gpu}):
         values: list[list[Any]] = [
             [gpu[name] for gpu in gpus if gpu.get(name) is not None] for gpus in (old, new)
@@ -158,15 +226,26 @@ def _states_differ(before: Run, after: Run) -> Iterator[Difference]:
             if abs(slowest[1] - slowest[0]) > _CLOCK_SHARE * max(map(abs, slowest)):
                 yield Difference(f"state.{name}", f"{slowest[0]:g}", f"{slowest[1]:g}")
         elif "throttle" in name:
-            shown = [", ".join(sorted({str(value) for value in those})) for those in values]
+            shown = [_reasons(those) for those in values]
             if shown[0] != shown[1]:
                 yield Difference(f"state.{name}", *shown)
+        # Not its generation: a GPU that rests lowers that by itself.
+        elif name == "pcie_width" and min(values[0]) != min(values[1]):
+            yield Difference(f"state.{name}", *(str(min(those)) for those in values))
     # Before the run: what it found, and not what it made.
-    one, other = _load(before.state_before), _load(after.state_before)
+    one, other = _load(before.before), _load(after.before)
     if one is not None and other is not None:
         low, high = min(one, other), max(one, other)
         if high - low > _BUSY_LOAD and high > _BUSY_LOAD * low:
             yield Difference("state.load_average", f"{one:g}", f"{other:g}")
+
+
+def _reasons(values: Sequence[Any]) -> str:
+    """Why clocks were held down on any of the GPUs; ``none`` where they were not."""
+    found = {
+        str(one) for value in values for one in (value if isinstance(value, list) else [value])
+    }
+    return ", ".join(sorted(found - {_IDLE})) or "none"
 
 
 def _gpus(state: Mapping[str, Any]) -> list[dict[str, Any]]:

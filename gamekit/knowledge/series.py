@@ -9,7 +9,7 @@ from functools import cached_property
 
 from gamekit.findings import Environment, Measurement, Run, RunSource, Series
 from gamekit.knowledge.effects import Effects
-from gamekit.knowledge.environments import Comparison, compare, environment_of
+from gamekit.knowledge.environments import Comparison, States, compare, environment_of
 from gamekit.knowledge.grades import Grade, Grades
 from gamekit.knowledge.order import Key, Order
 from gamekit.knowledge.shifts import Shift, disagree, relative_change
@@ -171,8 +171,8 @@ class SeriesViews:
         return compare(
             self.environment(before),
             self.environment(after),
-            self._runs[one.run] if isinstance(one, RunSource) else None,
-            self._runs[other.run] if isinstance(other, RunSource) else None,
+            States.of(self._runs[one.run]) if isinstance(one, RunSource) else None,
+            States.of(self._runs[other.run]) if isinstance(other, RunSource) else None,
         )
 
     def contradicted_by_later_boots(self, record: Record) -> bool:

@@ -6,10 +6,9 @@ import http.client
 import os
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
-from pathlib import Path
 
 from gamekit.errors import BenchmarkFailed
+from gamekit.host.processes import variables
 from gamekit.launch.command import ReadyCommand, answers
 from gamekit.launch.kept import KeptProcess, in_words
 
@@ -65,14 +64,7 @@ class LaunchedEngine(KeptProcess):
         reaches those that it starts.
         """
         found = {**os.environ, **self.command.variables}
-        if self.process_id is None:
-            return found
-        for pid in [self.process_id, *_below(self.process_id)]:
-            with suppress(OSError):
-                raw = Path(f"/proc/{pid}/environ").read_bytes()
-                pairs = (one.partition(b"=") for one in raw.split(b"\0") if b"=" in one)
-                found.update((os.fsdecode(name), os.fsdecode(value)) for name, _, value in pairs)
-        return found
+        return found if self.process_id is None else found | variables(self.process_id)
 
     def _status(self, route: str) -> int | None:
         connection = http.client.HTTPConnection(
@@ -133,17 +125,3 @@ def how_it_ended(engine: LaunchedEngine) -> str:
 def _waiting(engine: LaunchedEngine, redact: Callable[[str], str]) -> str:
     last = engine.log.last_line(redact)
     return f"starting for {engine.elapsed_s:.0f} s{f': {last}' if last else ''}"
-
-
-def _below(pid: int) -> list[int]:
-    """The process ids below ``pid``, parents before children."""
-    children: dict[int, list[int]] = {}
-    for process in Path("/proc").iterdir():
-        if process.name.isdigit():
-            with suppress(OSError, IndexError):
-                status = (process / "stat").read_bytes().rpartition(b")")[2].split()
-                children.setdefault(int(status[1]), []).append(int(process.name))
-    found = [pid]
-    for one in found:
-        found += sorted(children.get(one, []))
-    return found[1:]

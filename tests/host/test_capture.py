@@ -9,36 +9,30 @@ import sys
 from pathlib import Path
 
 import pytest
+from machines import H200, install
 
-from gamekit.host.capture import boot, capture, capture_state, host_name
+from gamekit.host.capture import capture, capture_state
+from gamekit.host.identity import identity
+from gamekit.host.machine import boot, host_name
 from gamekit.host.redact import HIDDEN, Redactor
 
-# Two GPUs whose clocks differ in every answer; the second tells no power.
-FAKE = """#!/bin/sh
-case "$1" in
-  *name,driver_version*) ;;
-  *) exit 9 ;;
-esac
-clock=$(date +%N)
-echo "NVIDIA H200, 580.159.04, $clock, 3201, 41, 77.5, 1024, 3"
-echo "NVIDIA H200, 580.159.04, 345, 3201, 40, [N/A], 1024, 3"
-"""
+# A second GPU that tells no power.
+BARE = {**H200, "power.draw": "[N/A]"}
 
 
 @pytest.fixture
-def smi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def smi(programs: Path) -> Path:
     """A program named nvidia-smi that is found first."""
-    program = tmp_path / "nvidia-smi"
-    program.write_text(FAKE)
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
-    return program
+    return install(programs, [H200, BARE])
 
 
 def test_two_captures_that_differ_in_clocks_are_one_environment(smi: Path) -> None:
     """Clocks and load are state: the environments of two captures are equal."""
-    one, two = capture(Redactor()), capture(Redactor())
+    one = capture(Redactor())
+    install(smi.parent, [{**H200, "clocks.sm": "1980", "temperature.gpu": "71"}, BARE])
+    two = capture(Redactor())
     assert one.environment == two.environment
+    assert identity(one.environment) == identity(two.environment)
     assert one.state["gpus"][0]["sm_clock_mhz"] != two.state["gpus"][0]["sm_clock_mhz"]
 
 

@@ -1,0 +1,27 @@
+"""Machines to capture: each with the nvidia-smi and the NVML that a test gives it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder that programs are found in first, on a machine whose NVML cannot be used."""
+    folder = tmp_path / "programs"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+    install_nvml("raise ImportError('no such library')\n", tmp_path, monkeypatch)
+    return folder
+
+
+def install_nvml(text: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Put a module of that text in the place of nvidia-ml-py, for this process and its children."""
+    place = folder / "python"
+    place.mkdir(exist_ok=True)
+    (place / "pynvml.py").write_text(text, encoding="utf-8")
+    monkeypatch.syspath_prepend(place)
+    monkeypatch.setenv("PYTHONPATH", str(place))

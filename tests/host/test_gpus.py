@@ -1,0 +1,189 @@
+"""GPUs are told by NVML, else by nvidia-smi, else unknown with the reason; nothing hangs."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+from conftest import install_nvml
+from hypothesis import given
+from hypothesis import strategies as st
+from machines import H200, install, install_text
+
+from gamekit.host import smi
+from gamekit.host.asking import ask
+from gamekit.host.capture import capture
+from gamekit.host.gpus import find_gpus
+from gamekit.host.redact import Redactor
+from gamekit.host.throttling import reasons_of
+
+# A driver of two GPUs, the second of which tells less.
+NVML = """\
+class NVMLError(Exception):
+    pass
+NVML_CLOCK_SM, NVML_CLOCK_MEM, NVML_TEMPERATURE_GPU = 1, 2, 0
+class Of:
+    def __init__(self, **values):
+        self.__dict__ = values
+def nvmlInit(): pass
+def nvmlShutdown(): pass
+def nvmlSystemGetDriverVersion(): return b"580.159.04"
+def nvmlSystemGetCudaDriverVersion_v2(): return 12080
+def nvmlDeviceGetCount(): return 2
+def nvmlDeviceGetHandleByIndex(number): return number
+def nvmlDeviceGetName(handle): return "NVIDIA H200 MIG 1g.18gb" if handle == "m" else "NVIDIA H200"
+def nvmlDeviceGetMemoryInfo(handle): return Of(total=143771 * 1024**2, used=1024**3)
+def nvmlDeviceGetPciInfo(handle): return Of(busId=b"00000000:00:06.0")
+def nvmlDeviceGetMigMode(handle): return (1, 1) if handle == 0 else (0, 0)
+def nvmlDeviceGetMaxMigDeviceCount(handle): return 7
+def nvmlDeviceGetMigDeviceHandleByIndex(handle, number):
+    if number: raise NVMLError("Not Found")
+    return "m"
+def nvmlDeviceGetUtilizationRates(handle): return Of(gpu=3)
+def nvmlDeviceGetCurrentClocksThrottleReasons(handle): return 0x4 | 0x40
+def nvmlDeviceGetMaxPcieLinkGeneration(handle): return 5
+def nvmlDeviceGetMaxPcieLinkWidth(handle): return 16
+def nvmlDeviceGetCurrPcieLinkGeneration(handle): return 1
+def nvmlDeviceGetCurrPcieLinkWidth(handle): return 8
+def nvmlDeviceGetPowerManagementLimit(handle):
+    if handle: raise NVMLError("Not Supported")
+    return 700000
+def nvmlDeviceGetPowerUsage(handle): return 77500
+def nvmlDeviceGetMaxClockInfo(handle, kind): return {1: 1980, 2: 3201}[kind]
+def nvmlDeviceGetClockInfo(handle, kind): return {1: 345, 2: 3201}[kind]
+def nvmlDeviceGetTemperature(handle, kind): return 41
+"""
+NO_DRIVER = """\
+class NVMLError(Exception):
+    pass
+def nvmlInit(): raise NVMLError("NVML Shared Library Not Found")
+"""
+
+
+def test_nvml_tells_facts_and_state_of_each_gpu(
+    programs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where NVML can be used it is asked in a process of its own, and what it lacks is null."""
+    install_nvml(NVML, tmp_path, monkeypatch)
+    seen = capture(Redactor())
+    assert seen.told_by["gpus"] == "NVML"
+    assert seen.environment.gpus == ["NVIDIA H200"] * 2
+    assert (seen.environment.driver, seen.environment.cuda) == ("580.159.04", "12.8")
+    assert seen.environment.gpu_memory_mib == [143771] * 2
+    assert seen.environment.power_limit_w == [700.0, None]
+    assert seen.environment.mig == ["on: 1g.18gb", "off"]
+    assert seen.state["gpus"][0]["throttle_reasons"] == ["sw_power_cap", "hw_thermal_slowdown"]
+    assert seen.state["gpus"][0]["pcie_width"] == 8
+
+
+@pytest.mark.parametrize(
+    ("module", "why"),
+    [
+        ("import time; time.sleep(60)", "NVML gave no answer in 0.9 s"),
+        ("print('{'); raise ImportError", "NVML gave no answer that can be read"),
+        (NO_DRIVER, "no driver: NVML Shared Library Not Found"),
+    ],
+)
+def test_without_nvml_and_nvidia_smi_the_reason_is_told(
+    programs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str, why: str
+) -> None:
+    """An NVML that hangs or has no driver leaves the GPUs unknown, with what is wrong."""
+    install_nvml(module, tmp_path, monkeypatch)
+    monkeypatch.setenv("PATH", str(programs))
+    found = find_gpus(0.9)
+    assert found.rows is None
+    assert found.why.startswith(why)
+    assert found.why.endswith("no driver: nvidia-smi is not to be found")
+
+
+def test_nvidia_smi_tells_the_same_as_nvml(
+    programs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A machine has one identity whichever of the two was asked: their values are the same."""
+    mig = {**H200, "mig.mode.current": "Enabled", "clocks_event_reasons.active": "0x44"}
+    bare = {**H200, "power.limit": "[N/A]", "clocks_event_reasons.active": "0x44"}
+    listed = (
+        "GPU 0: NVIDIA H200 (UUID: GPU-0)\n  MIG 1g.18gb     Device  0: (UUID: MIG-0)\n"
+        "GPU 1: NVIDIA H200 (UUID: GPU-1)\n"
+    )
+    install(programs, [mig, bare], listed=listed)
+    by_smi = find_gpus()
+    assert by_smi.told_by == "nvidia-smi"
+    install_nvml(NVML, tmp_path, monkeypatch)
+    by_nvml = find_gpus()
+    assert by_smi.rows is not None
+    assert by_nvml.rows is not None
+    same = by_nvml.rows[0].keys() - {"pcie_generation", "pcie_width"}
+    for one, other in zip(by_smi.rows, by_nvml.rows, strict=True):
+        assert {key: one[key] for key in same} == {key: other[key] for key in same}
+
+
+@pytest.mark.parametrize("cell", ["[N/A]", "N/A", "[Not Supported]", "[Unknown Error]", ""])
+def test_what_a_gpu_does_not_tell_is_null(programs: Path, cell: str) -> None:
+    """No cell without a value becomes 0."""
+    told = dict.fromkeys(H200, cell) | {"name": "NVIDIA H200"}
+    install(programs, [told])
+    (row,) = find_gpus().rows or ()
+    assert {key for key, value in row.items() if value is not None} == {"name", "mig_devices"}
+
+
+def test_an_older_nvidia_smi_is_asked_for_what_it_knows(programs: Path) -> None:
+    """A property goes by its older name, or is left out, where the program refuses it."""
+    older = {name: value for name, value in H200.items() if name != "mig.mode.current"}
+    older["clocks_throttle_reasons.active"] = older.pop("clocks_event_reasons.active")
+    install(programs, [older])
+    (row,) = find_gpus().rows or ()
+    assert row["throttle_reasons"] == ["gpu_idle"]
+    assert row["mig"] is None
+    assert row["memory_total_mib"] == 143771
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("sleep 60 & wait", "nvidia-smi gave no answer in 0.4 s"),
+        ("trap '' TERM; while :; do sleep 1; done", "nvidia-smi gave no answer in 0.4 s"),
+        (
+            "echo 'NVIDIA-SMI has failed because it could not communicate'; exit 9",
+            "nvidia-smi failed (NVIDIA-SMI has failed because it could not communicate)",
+        ),
+        ("exit 3", "nvidia-smi failed (exit code 3)"),
+        ("echo No devices were found", "nvidia-smi told of no GPU (No devices were found)"),
+        ("exit 0", "nvidia-smi told of no GPU (it said nothing)"),
+        (
+            "echo 'Field \"name\" is not a valid field to query.'; exit 2",
+            'nvidia-smi failed (Field "name" is not a valid field to query.)',
+        ),
+    ],
+)
+def test_an_nvidia_smi_that_gives_nothing_is_told_of(programs: Path, text: str, why: str) -> None:
+    """A hang, a failure and an empty answer leave the GPUs unknown, each with its reason."""
+    install_text(programs, f"#!/bin/sh\n{text}\n")
+    assert smi.query(0.4) == (None, why)
+
+
+def test_a_program_that_hangs_takes_its_children_along(tmp_path: Path) -> None:
+    """What a hanging program started is ended too, and nothing waits for it."""
+    mark = tmp_path / "mark"
+    answer = ask(["/bin/sh", "-c", f"(sleep 0.5; touch {mark}) & wait"], 0.2)
+    assert answer.why == "sh gave no answer in 0.2 s"
+    time.sleep(0.6)
+    assert not mark.exists()
+
+
+def test_a_program_that_cannot_be_started_is_told_of(tmp_path: Path) -> None:
+    """A program without the right to run is a reason and no failure."""
+    (tmp_path / "program").write_text("#!/bin/sh\n")
+    assert "cannot be started: Permission denied" in ask([str(tmp_path / "program")], 1).why
+
+
+@given(st.integers(0, 2**16 - 1))
+def test_every_reason_for_low_clocks_is_named(bits: int) -> None:
+    """Different masks have different reasons, and no bit is lost."""
+    names = reasons_of(bits)
+    assert len(set(names)) == len(names)
+    assert set(names) >= {reasons_of(1 << bit)[0] for bit in range(11) if bits >> bit & 1}
+    assert (not names) == (bits == 0)
+    assert json.loads(json.dumps(names)) == names
