@@ -196,11 +196,13 @@ class RankGroup:
 
     def read_log(self) -> NcclLog:
         """What NCCL's own log says so far, of the ranks of this host."""
-        for path in sorted(Path(self._folder.name).glob("nccl.*")):
+        for path in sorted(Path(self._folder.name).glob("*.*")):
+            began = self._read.get(path.name, 0)
             with path.open("rb") as file:
-                file.seek(self._read.get(path.name, 0))
+                file.seek(began)
                 whole, end, _ = file.read().rpartition(b"\n")
-            self._read[path.name] = self._read.get(path.name, 0) + len(whole) + len(end)
+            if path.name.startswith("start."):  # the others begin anew now and then
+                self._read[path.name] = began + len(whole) + len(end)
             self.log.read(whole.decode("utf-8", "replace"))
         return self.log
 
@@ -235,7 +237,7 @@ class RankGroup:
             "GAMEKIT_NCCL_LOGS": self._folder.name,
             "NCCL_DEBUG": "INFO",
             "NCCL_DEBUG_SUBSYS": "INIT,ENV,TUNING",
-            "NCCL_DEBUG_FILE": f"{self._folder.name}/nccl.0.%h.%p",
+            "NCCL_DEBUG_FILE": f"{self._folder.name}/start.%h.%p",
         }
 
     def _ask(self, command: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -57,7 +57,6 @@ class NcclLogging:
 
     def __init__(self) -> None:
         self._folder = os.environ.get("GAMEKIT_NCCL_LOGS")
-        self._number = 0
         self._reset: Any = None
         if self._folder is not None:
             with suppress(OSError, AttributeError):
@@ -70,13 +69,12 @@ class NcclLogging:
         return self._reset is not None
 
     def turn(self, on: bool) -> None:
-        """Turn it on or off; each time a file of its own, since NCCL begins it anew."""
+        """Turn it on or off; its file begins anew each time, and that of the start is kept."""
         if self._reset is None:
             return
-        self._number += 1
         os.environ["NCCL_DEBUG"] = "INFO" if on else "WARN"
         os.environ["NCCL_DEBUG_SUBSYS"] = _LOGS
-        os.environ["NCCL_DEBUG_FILE"] = f"{self._folder}/nccl.{self._number}.%h.%p"
+        os.environ["NCCL_DEBUG_FILE"] = f"{self._folder}/{'look' if on else 'quiet'}.%h.%p"
         self._reset()
 
 
@@ -141,14 +139,14 @@ class Rank:
         del places, sums
         # NCCL connects and chooses at the first all-reduce of a size: that is what the log tells.
         self.logging.turn(on=True)
-        dist.all_reduce(ready.buffer)
+        for _ in range(job["lead"]):
+            dist.all_reduce(ready.buffer)
         self._finish()
+        if job["mode"] == "graph":
+            ready.graphs.append(self._captured(ready.buffer, 1))
         self.logging.turn(on=False)
         if job["mode"] == "graph":
-            for _ in range(job["lead"]):
-                dist.all_reduce(ready.buffer)
-            self._finish()
-            ready.graphs = [self._captured(ready.buffer, n) for n in (1, job["iterations"])]
+            ready.graphs.append(self._captured(ready.buffer, job["iterations"]))
         ready.buffer.copy_(ready.own)
         self._reduce(ready)
         self._finish()
