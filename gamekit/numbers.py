@@ -79,6 +79,14 @@ def with_unit(text: str, unit: str) -> str:
     return text if unit == "1" else f"{text} {unit}"
 
 
+def bytes_in_words(size: int) -> str:
+    """Bytes in the largest decimal unit that leaves a whole one: ``57 kB``, ``4.2 MB``."""
+    for unit, many in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if size >= many:
+            return f"{number(size / many, 2)} {unit}"
+    return f"{size} B"
+
+
 def percent(share: float) -> str:
     """A relative change in whole percent, signed; below ten percent with one decimal."""
     points = share * 100

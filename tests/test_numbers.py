@@ -109,3 +109,12 @@ def test_the_ends_shown_are_near_the_true_ones(one: float, other: float) -> None
         assert abs(shown[0] - figure.low) <= width / 2 * (1 + 1e-6)
         assert abs(shown[1] - figure.high) <= width / 2 * (1 + 1e-6)
         assert shown[0] < shown[1]
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [(512, "512 B"), (57_344, "57 kB"), (4_194_304, "4.2 MB"), (67_108_864, "67 MB")],
+)
+def test_bytes_are_told_in_the_largest_unit_that_leaves_a_whole_one(size: int, text: str) -> None:
+    """Decimal units, two digits: the exact number stands in the record."""
+    assert numbers.bytes_in_words(size) == text

@@ -1,4 +1,4 @@
-"""The decision's figures as SVG, drawn by matplotlib, one for a light and one for a dark page.
+"""The figures as SVG, drawn by matplotlib, one for a light and one for a dark page.
 
 Series differ by marker and line style, not by colour alone. Letters are drawn as paths of
 matplotlib's own font, so that a label takes the same room everywhere. The bytes depend on the
@@ -9,38 +9,25 @@ from __future__ import annotations
 
 import hashlib
 import io
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from gamekit.analysis.charts import Accuracy, Required, Throughput, Tornado
+from gamekit.analysis.machine_costs import AllReduces, Stack
 from gamekit.ranges import Range
+from gamekit.render import machine_figures, plotting
+from gamekit.render.plotting import COLOURS, MARKERS, Colours, error_bars, legend
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Scheme = Literal["light", "dark"]
 SCHEMES: tuple[Scheme, ...] = ("light", "dark")
-Chart = Throughput | Accuracy | Tornado
+Chart = Throughput | Accuracy | Tornado | Stack | AllReduces
+# All that a figure is drawn by: a change there is another figure.
+_DRAWING = (__file__, machine_figures.__file__, plotting.__file__)
 
 
-@dataclass(frozen=True)
-class _Colours:
-    ink: str
-    faint: str
-    main: str
-    good: str
-    second: str
-    third: str
-
-
-# By Okabe and Ito, told apart with any colour vision; lighter on a dark page.
-_COLOURS = {
-    "light": _Colours("#333333", "#8a8a8a", "#0072b2", "#00795a", "#c04f00", "#a04a80"),
-    "dark": _Colours("#dddddd", "#8f8f96", "#56b4e9", "#2fc79a", "#f0a030", "#e59ac8"),
-}
-_MARKERS = ("o", "^", "s", "D", "v", "P")
-_LONGEST_IN_TWO_COLUMNS = 34
 _SETTINGS = {
     "svg.hashsalt": "gamekit",
     "svg.fonttype": "path",
@@ -55,7 +42,7 @@ _SETTINGS = {
 
 def inputs_digest(chart: Chart, scheme: Scheme) -> str:
     """The digest of all that a figure is made of: its data, its scheme and how it is drawn."""
-    drawing = Path(__file__).read_text(encoding="utf-8")
+    drawing = "".join(Path(file).read_text(encoding="utf-8") for file in _DRAWING)
     return hashlib.sha256(f"{chart!r}\n{scheme}\n{drawing}".encode()).hexdigest()
 
 
@@ -65,7 +52,7 @@ def draw(chart: Chart, scheme: Scheme) -> str:
     from matplotlib.backends.backend_svg import FigureCanvasSVG  # noqa: PLC0415
     from matplotlib.figure import Figure  # noqa: PLC0415
 
-    colours = _COLOURS[scheme]
+    colours = COLOURS[scheme]
     told = dict.fromkeys(
         ("text.color", "axes.labelcolor", "xtick.color", "ytick.color", "axes.edgecolor"),
         colours.ink,
@@ -80,6 +67,10 @@ def draw(chart: Chart, scheme: Scheme) -> str:
             _throughput(axes, chart, colours)
         elif isinstance(chart, Accuracy):
             _accuracy(axes, chart, colours)
+        elif isinstance(chart, Stack):
+            machine_figures.forwards(axes, chart, colours)
+        elif isinstance(chart, AllReduces):
+            machine_figures.latencies(axes, chart, colours)
         else:
             _tornado(axes, chart, colours)
         buffer = io.StringIO()
@@ -92,7 +83,7 @@ def draw(chart: Chart, scheme: Scheme) -> str:
     return buffer.getvalue()
 
 
-def _throughput(axes: Axes, chart: Throughput, colours: _Colours) -> None:
+def _throughput(axes: Axes, chart: Throughput, colours: Colours) -> None:
     top = chart.steps + 1
     longest = max([top, *(one.steps + 1 for one in chart.published)])
     ends = [1.0, float(top)]
@@ -153,7 +144,7 @@ def _throughput(axes: Axes, chart: Throughput, colours: _Colours) -> None:
     axes.errorbar(
         [chart.break_even.mid],
         [rate(chart.break_even.mid, cycle.mid)],
-        xerr=_error([chart.break_even]),
+        xerr=error_bars([chart.break_even]),
         fmt="none",
         capsize=3,
         ecolor=colours.good,
@@ -165,8 +156,8 @@ def _throughput(axes: Axes, chart: Throughput, colours: _Colours) -> None:
         axes.errorbar(
             [point.accept_length.mid for point in points],
             [point.rate.mid for point in points],
-            xerr=_error([point.accept_length for point in points]),
-            yerr=_error([point.rate for point in points]),
+            xerr=error_bars([point.accept_length for point in points]),
+            yerr=error_bars([point.rate for point in points]),
             fmt=("s", "o", "D", "v", "P")[number % 5],
             markersize=7,
             capsize=3,
@@ -175,7 +166,7 @@ def _throughput(axes: Axes, chart: Throughput, colours: _Colours) -> None:
             zorder=4,
         )
     for number, one in enumerate(chart.published):
-        marker = _MARKERS[(number + 1) % len(_MARKERS)]
+        marker = MARKERS[(number + 1) % len(MARKERS)]
         axes.plot(
             [point.accept_length.mid for point in one.points],
             [point.rate.mid for point in one.points],
@@ -210,10 +201,10 @@ def _throughput(axes: Axes, chart: Throughput, colours: _Colours) -> None:
     axes.set_ylim(0, max(highest) * 1.12)
     axes.set_xlabel("accept length, tokens a cycle")
     axes.set_ylabel("decode rate, tok/s")
-    _legend(axes)
+    legend(axes)
 
 
-def _accuracy(axes: Axes, chart: Accuracy, colours: _Colours) -> None:
+def _accuracy(axes: Axes, chart: Accuracy, colours: Colours) -> None:
     styles = (("o", colours.good, (0, ())), ("^", colours.second, (0, (5, 3))))
     most = max((steps for one in chart.required for steps, _ in one.accuracy), default=1)
     axes.axhspan(100, 112, facecolor=colours.faint, alpha=0.25, lw=0)
@@ -232,7 +223,7 @@ def _accuracy(axes: Axes, chart: Accuracy, colours: _Colours) -> None:
     axes.set_yticks(range(bottom, 101, 10))
     axes.set_xlabel("draft steps")
     axes.set_ylabel("accuracy that each step needs, %")
-    _legend(axes)
+    legend(axes)
 
 
 def _required(
@@ -245,7 +236,7 @@ def _required(
     axes.errorbar(
         [steps + offset for steps, _ in known],
         [figure.mid for figure in ranges],
-        yerr=_error(ranges) if ranges else None,
+        yerr=error_bars(ranges) if ranges else None,
         fmt=marker,
         markersize=7,
         capsize=3,
@@ -267,7 +258,7 @@ def _required(
     )
 
 
-def _tornado(axes: Axes, chart: Tornado, colours: _Colours) -> None:
+def _tornado(axes: Axes, chart: Tornado, colours: Colours) -> None:
     places = list(range(len(chart.bars)))[::-1]
     now = chart.now.mid
     labelled = False
@@ -287,7 +278,7 @@ def _tornado(axes: Axes, chart: Tornado, colours: _Colours) -> None:
         axes.errorbar(
             [bar.rate.mid],
             [place],
-            xerr=_error([bar.rate]),
+            xerr=error_bars([bar.rate]),
             fmt="none",
             capsize=4,
             ecolor=colours.ink,
@@ -318,7 +309,7 @@ def _tornado(axes: Axes, chart: Tornado, colours: _Colours) -> None:
     lowest = min([chart.now.low, *(bar.rate.low for bar in chart.bars if bar.rate)])
     axes.set_xlim(lowest * 0.8, max([chart.baseline.high, *ends]) * 1.06)
     axes.set_xlabel("decode rate, tok/s")
-    _legend(axes)
+    legend(axes)
 
 
 def _level(axes: Axes, figure: Range, label: str, colour: str, at: float) -> None:
@@ -335,18 +326,3 @@ def _upright(
     if figure.high > figure.low:
         axes.axvspan(figure.low, figure.high, color=colour, alpha=0.25, lw=0)
     axes.axvline(figure.mid, color=colour, lw=1.4, linestyle=dashes, label=label)
-
-
-def _error(figures: list[Range]) -> list[list[float]]:
-    return [
-        [figure.mid - figure.low for figure in figures],
-        [figure.high - figure.mid for figure in figures],
-    ]
-
-
-def _legend(axes: Axes) -> None:
-    """Below the plot, where it covers nothing."""
-    labels = axes.get_legend_handles_labels()[1]
-    # Two columns are as wide as the figure: a longer label would be cut off.
-    columns = 2 if max(map(len, labels), default=0) <= _LONGEST_IN_TWO_COLUMNS else 1
-    axes.figure.legend(loc="outside lower left", ncols=columns, handlelength=2.4, columnspacing=1.2)

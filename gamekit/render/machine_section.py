@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from functools import cached_property
 
@@ -10,6 +11,8 @@ from gamekit.analysis import machine_costs
 from gamekit.analysis.machine_costs import AllReduces, Cost, SettingEffect, Side, Stack
 from gamekit.knowledge import Knowledge
 from gamekit.ranges import Range
+from gamekit.render.document import FigureDocument
+from gamekit.render.figures import SCHEMES
 
 # A decode step's message, to speak of where all sizes do not fit: 4 tokens of 7168 numbers.
 _DECODE_BYTES = 57_344
@@ -85,11 +88,22 @@ class MachineSection:
         return "-" if ratio is None else numbers.number(ratio)
 
     def size(self, size: int) -> str:
-        """Bytes for a reader: ``57 kB``, ``4 MB``."""
-        for name, unit in (("MB", 1_000_000), ("kB", 1000)):
-            if size >= unit:
-                return f"{numbers.number(size / unit, 2)} {name}"
-        return f"{size} B"
+        """Bytes for a reader."""
+        return numbers.bytes_in_words(size)
+
+    def chart(self, of: Stack | AllReduces) -> str:
+        """The name of its figure, without scheme and suffix."""
+        name = self.stack_name(of) if isinstance(of, Stack) else self.group_name(of)
+        return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+
+    def figures(self, folder: str) -> list[FigureDocument]:
+        """The figures as documents in ``folder``, one a colour scheme."""
+        charts: list[Stack | AllReduces] = [*self.stacks, *self.all_reduces]
+        return [
+            FigureDocument(f"{folder}/{self.chart(one)}-{scheme}.svg", one, scheme)
+            for one in charts
+            for scheme in SCHEMES
+        ]
 
 
 def _more(more: Side) -> list[str]:

@@ -81,6 +81,7 @@ class _Rendering:
             self._page(DECISION_PAGE, "site/decision.md.j2"),
             self._page(MACHINE_PAGE, "site/machine.md.j2"),
             *self._decision.figures(posixpath.dirname(DECISION_PAGE)),
+            *MachineSection(self._knowledge).figures(posixpath.dirname(MACHINE_PAGE)),
         ]
         return pages + self._topic_pages()
 

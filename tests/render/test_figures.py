@@ -12,6 +12,14 @@ import pytest
 
 from gamekit.analysis.charts import Accuracy, Bar, Point, Published, Required, Throughput, Tornado
 from gamekit.analysis.derived import missing
+from gamekit.analysis.machine_costs import (
+    AllReduces,
+    Cost,
+    ForwardRow,
+    LatencyRow,
+    SettingEffect,
+    Stack,
+)
 from gamekit.ranges import Range
 from gamekit.render import documents
 from gamekit.render.document import FigureDocument
@@ -20,6 +28,7 @@ from gamekit.render.stamp import inputs_of, is_untouched, stamped, with_inputs
 
 from .living import copy_of_repository
 
+COST = Cost("series", Range(1.9, 2.0, 2.1))
 POINT = Point("here", Range(1.9, 2.0, 2.1), Range(59, 60, 61), ("one",))
 CHARTS: tuple[Chart, ...] = (
     Throughput(
@@ -38,6 +47,19 @@ CHARTS: tuple[Chart, ...] = (
         Range.exact(82),
         None,
         (Bar("Known", Range(70, 71, 72), None), Bar("Not known", None, None)),
+    ),
+    Stack(
+        "lab",
+        "llama-8b",
+        (),
+        (ForwardRow(1, COST, COST, COST), ForwardRow(8, COST, None, None)),
+    ),
+    AllReduces(
+        "lab",
+        2,
+        (),
+        (LatencyRow(8192, COST, None, None), LatencyRow(57344, COST, COST, COST)),
+        (SettingEffect("NCCL_PROTO=LL", "graph", 8192, COST, COST, "slower"),),
     ),
 )
 FOLDER = "docs/decision"
