@@ -14,7 +14,7 @@ from gamekit import __version__
 COMMANDS = (
     *("init", "check", "render", "bench"),
     *("query", "show", "compare", "predict", "next"),
-    *("nccl", "simulate", "serve"),
+    *("host", "nccl", "simulate", "serve"),
 )
 
 

@@ -13,7 +13,7 @@ from gamekit.host import pci, smi
 from gamekit.host.container import find_container
 from gamekit.host.files import one_line
 from gamekit.host.gpus import TIMEOUT_S, Gpus, find_gpus
-from gamekit.host.machine import boot, cpu_model, load_average, memory_gib
+from gamekit.host.machine import boot, cpu_model, load_average, loaded_driver, memory_gib
 from gamekit.host.packages import NCCL_PACKAGES, versions
 from gamekit.host.redact import HIDDEN, Redactor, is_secret_name
 from gamekit.host.topology import Topology, find_topology
@@ -49,7 +49,7 @@ def capture(redactor: Redactor, environ: Mapping[str, str] = os.environ) -> Capt
     topology = Topology()
     cuda = gpus.cuda
     if gpus.rows is None:
-        unknown["gpus"] = gpus.why
+        unknown["gpus"] = unknown["driver"] = unknown["cuda"] = gpus.why
     elif gpus.rows:
         topology = find_topology(TIMEOUT_S)
         unknown.update(topology.why)
@@ -74,7 +74,7 @@ def capture(redactor: Redactor, environ: Mapping[str, str] = os.environ) -> Capt
         "p2p": topology.p2p or {},
         "iommu": iommu,
         "acs": acs,
-        "driver": one_line(gpus.driver),
+        "driver": one_line(gpus.driver) or loaded_driver(),
         "cuda": cuda,
         "cuda_torch": cuda_torch,
         "python": platform.python_version(),
@@ -94,6 +94,8 @@ def capture(redactor: Redactor, environ: Mapping[str, str] = os.environ) -> Capt
         + (f": {installed} is installed, not loaded" if installed else ", and none is installed"),
         **({} if gpus.rows is None else _untold(found)),
     }
+    if found["driver"]:
+        unknown.pop("driver", None)
     unknown.update(
         (name, why)
         for name, why in why_not.items()

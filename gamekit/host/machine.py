@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import re
+from pathlib import Path
 from typing import Any
 
 from gamekit.host.files import one_line, read
@@ -24,6 +25,13 @@ def boot() -> str | None:
         return f"boot_id {identity.strip()}"
     started = re.search(r"^btime (\d+)$", read("/proc/stat") or "", re.MULTILINE)
     return f"btime {started[1]}" if started else None
+
+
+def loaded_driver(root: Path = Path("/")) -> str | None:
+    """The version of the GPUs' driver that the kernel has loaded, also where that hangs."""
+    told = read(root / "proc/driver/nvidia/version") or ""
+    found = re.search(r"Module(?: for \S+)?\s+(\d+(?:\.\d+)+)", told)
+    return found[1] if found else None
 
 
 def cpu_model() -> str | None:

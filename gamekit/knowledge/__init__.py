@@ -23,6 +23,7 @@ __all__ = [
     "SeriesView",
     "Shift",
     "Standing",
+    "States",
     "build",
     "compare",
     "disagree",

@@ -93,6 +93,11 @@ class Comparison:
         """The differences that are known to move figures."""
         return tuple(item for item in self.differ if item.group is not None)
 
+    @property
+    def only_identifies(self) -> bool:
+        """Whether nothing recorded differs but which boot and which start it was, if these do."""
+        return all(item.field in _IDENTIFIES for item in self.differ)
+
     def in_words(self) -> str:
         """One sentence part for a reader, such as ``driver 570 → 575; unknown before: boot``.
 
@@ -100,7 +105,7 @@ class Comparison:
         take them for the cause.
         """
         parts = list(_in_words(self.differ))
-        if self.differ and all(item.field in _IDENTIFIES for item in self.differ):
+        if self.differ and self.only_identifies:
             which = " and the ".join(item.field for item in self.differ)
             parts = [f"nothing recorded differs but the {which} ({', '.join(parts)})"]
         if not self.differ:

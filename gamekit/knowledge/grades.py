@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from gamekit.findings import Measurement, Publication, Run, RunSource, Subject
+from gamekit.findings import ImportSource, Measurement, Publication, Run, RunSource, Subject
 from gamekit.knowledge.environments import environment_of
 from gamekit.knowledge.steadiness import instabilities_of, speculates
 from gamekit.stability import Instability
@@ -59,6 +59,8 @@ class Grades:
     def _graded(self, record: Record, finding: Measurement) -> Grade:
         if isinstance(finding.source, Publication):
             return Grade("published", ("of a subject of others",))
+        if isinstance(finding.source, ImportSource) and finding.source.stand_in:
+            return Grade("simulated", ("measured on the stand-in engine",))
         if not isinstance(finding.source, RunSource):
             # Whoever gives samples is held to what they show.
             given = finding.value.samples is not None

@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import cached_property
 from graphlib import TopologicalSorter
 
-from gamekit.findings import Investigation, Person, Publication, Run, RunSource
+from gamekit.findings import ImportSource, Investigation, Person, Publication, Run, RunSource
 from gamekit.knowledge.effects import Effects
 from gamekit.store.load import Record
 
@@ -20,7 +20,7 @@ class Order:
 
     What replaces a record comes after it, and after all else of the same moment. Otherwise an
     investigation's findings go by their newest message number, and come before everything dated:
-    runs by the time they started, publications and persons by their day. What is equal in all of
+    runs by the time they started, imports by the time they tell or were read, publications and persons by their day. What is equal in all of
     that goes by id.
     """
 
@@ -64,6 +64,8 @@ def _moment(record: Record, runs: Mapping[str, Run]) -> Moment:
         return (0, source.newest, "")
     if isinstance(source, RunSource):
         return (1, 0, _microseconds(runs[source.run].started))
+    if isinstance(source, ImportSource):
+        return (1, 0, _microseconds(source.moment))
     if isinstance(source, Publication):
         return (1, 0, source.read)
     assert isinstance(source, Person)  # noqa: S101 - the last of the union

@@ -8,7 +8,7 @@ import pytest
 
 from gamekit.host import pci
 from gamekit.host.container import find_container
-from gamekit.host.machine import memory_gib
+from gamekit.host.machine import loaded_driver, memory_gib
 
 
 def write(path: Path, content: str | bytes) -> None:
@@ -113,6 +113,17 @@ def test_a_container_is_known_by_its_evidence(
     told, by = find_container(tmp_path, environ)
     assert told is found
     assert evidence in by
+
+
+@pytest.mark.parametrize(
+    "kind", ["NVIDIA UNIX x86_64 Kernel Module ", "NVIDIA UNIX Open Kernel Module for x86_64 "]
+)
+def test_the_driver_is_known_without_asking_it(tmp_path: Path, kind: str) -> None:
+    """The kernel tells the version of the module it has loaded, closed or open."""
+    assert loaded_driver(tmp_path) is None
+    told = f"NVRM version: {kind} 580.159.04  Release Build\nGCC version:  gcc 13.2.0\n"
+    write(tmp_path / "proc/driver/nvidia/version", told)
+    assert loaded_driver(tmp_path) == "580.159.04"
 
 
 def test_the_memory_of_this_machine_is_known() -> None:
