@@ -73,7 +73,7 @@ BENCHMARK = Benchmark(
             "MiB",
             low=1,
             high=2**20,
-            default_text="4096 on a GPU, 256 on a CPU",
+            default_text="4096 on a GPU, 64 on a CPU",
         ),
         Parameter(
             "matrix",

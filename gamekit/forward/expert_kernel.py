@@ -2,7 +2,8 @@
 
 One program belongs to one pair of token and choice, and to one block of output columns. Only the
 first pair of each expert works, for all tokens that chose that expert: so the grid has a fixed
-size, as a CUDA graph needs, nothing is sorted or copied, and the host is never asked.
+size, as a CUDA graph needs, nothing is sorted or copied, and the host is never asked. Triton takes
+annotations for code, so that its kernels have none but its own.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ MOST_TOKENS = 16
 
 @triton.jit
 def _members(
-    chosen: Any,
-    pair: Any,
-    tokens: Any,
-    per_token: Any,
+    chosen,
+    pair,
+    tokens,
+    per_token,
     rows: tl.constexpr,
     slots: tl.constexpr,
-) -> Any:
+):
     """The pair's expert, whether an earlier pair has it, which tokens chose it, and where."""
     row = tl.arange(0, rows)[:, None]
     slot = tl.arange(0, slots)[None, :]
@@ -42,19 +43,19 @@ def _members(
 
 @triton.jit
 def _gate_up(  # noqa: PLR0913, PLR0917 - a kernel takes pointers and sizes one by one
-    x: Any,
-    weights: Any,
-    chosen: Any,
-    out: Any,
-    tokens: Any,
-    per_token: Any,
+    x,
+    weights,
+    chosen,
+    out,
+    tokens,
+    per_token,
     hidden: tl.constexpr,
     width: tl.constexpr,
     rows: tl.constexpr,
     slots: tl.constexpr,
     columns: tl.constexpr,
     depth: tl.constexpr,
-) -> None:
+):
     """``silu(x · gate) * (x · up)`` of each pair; gate and up stand one above the other."""
     pair = tl.program_id(0)
     expert, earlier, member, own = _members(chosen, pair, tokens, per_token, rows, slots)
@@ -87,19 +88,19 @@ def _gate_up(  # noqa: PLR0913, PLR0917 - a kernel takes pointers and sizes one 
 
 @triton.jit
 def _down(  # noqa: PLR0913, PLR0917 - a kernel takes pointers and sizes one by one
-    gated: Any,
-    weights: Any,
-    chosen: Any,
-    out: Any,
-    tokens: Any,
-    per_token: Any,
+    gated,
+    weights,
+    chosen,
+    out,
+    tokens,
+    per_token,
     hidden: tl.constexpr,
     width: tl.constexpr,
     rows: tl.constexpr,
     slots: tl.constexpr,
     columns: tl.constexpr,
     depth: tl.constexpr,
-) -> None:
+):
     """The second product of each pair, from ``width`` back to ``hidden``."""
     pair = tl.program_id(0)
     expert, earlier, member, own = _members(chosen, pair, tokens, per_token, rows, slots)
