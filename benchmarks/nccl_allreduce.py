@@ -84,12 +84,12 @@ def key_of(case: Mapping[str, Any], pool: GroupPool, setting: str) -> GroupKey:
     """The group that a case is measured with, under that setting."""
     python, backend, ranks = case["python"] or sys.executable, case["backend"], case["ranks"]
     if backend is None or ranks is None:
-        gpus = pool.probe(python, case["timeout"])["gpus"]
+        gpus = pool.probe(python, case["ready_timeout"])["gpus"]
         backend = backend or ("nccl" if gpus else "gloo")
         ranks = ranks or (gpus if backend == "nccl" and gpus else 2)
     host, _, port = (case["rendezvous"] or ":0").rpartition(":")
     place = Place(ranks, case["nodes"], case["node_rank"], host, int(port))
-    return GroupKey(place, backend, setting, python, case["timeout"])
+    return GroupKey(place, backend, setting, python, case["timeout"], case["ready_timeout"])
 
 
 def keys_of(case: Mapping[str, Any], pool: GroupPool) -> list[GroupKey]:
@@ -303,8 +303,18 @@ BENCHMARK = Benchmark(
         Parameter(
             "timeout",
             float,
-            120.0,
-            "longest wait for the ranks, then all are ended",
+            60.0,
+            "longest wait for an answer of the ranks, then all are ended",
+            "s",
+            low=1,
+            high=3600,
+            effort=True,
+        ),
+        Parameter(
+            "ready_timeout",
+            float,
+            180.0,
+            "longest wait for ranks to start",
             "s",
             low=1,
             high=3600,

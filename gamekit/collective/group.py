@@ -82,7 +82,7 @@ class Told:
 class RankGroup:
     """One group; ``with RankGroup(...) as group`` starts it and ends it whatever happens inside.
 
-    ``timeout_s`` is the longest that any answer may take, start-up included: then all ranks are
+    ``timeout_s`` is the longest that an answer may take, ``ready_s`` the start: then all ranks are
     ended. ``number`` tells the groups of a call apart, in the order in which they start.
     """
 
@@ -91,6 +91,7 @@ class RankGroup:
     variables: Mapping[str, str]
     python: str
     timeout_s: float
+    ready_s: float
     number: int = 0
     redact: Callable[[str], str] = str
     about: dict[str, Any] = field(default_factory=dict)
@@ -150,13 +151,13 @@ class RankGroup:
             grace_s=_GRACE_S,
         )
         self._process.start()
-        self._deadline = time.monotonic() + self.timeout_s
+        self._deadline = time.monotonic() + self.ready_s
 
     def wait_until_ready(self) -> None:
         """Wait until the ranks that ``begin`` started take work. Raises ``GroupFailed``."""
         if self._connection is not None:
             return
-        late = f"the ranks were not ready within {self.timeout_s:g} s, and all were ended"
+        late = f"the ranks were not ready within {self.ready_s:g} s, and all were ended"
         if not self._wait_for(self._listening, self._deadline):
             self._fail(late)
         self._connection, _ = self._listening.accept()
@@ -274,7 +275,7 @@ class RankGroup:
                 self._fail(f"the ranks told what cannot be read: {error}")
         told = self._waiting.pop(0)
         if "error" in told:
-            self._ended(f"a rank failed: {told['error']}")
+            self._ended(f"rank {told.get('rank')} failed: {told['error']}")
         return told
 
     def _wait_for(self, one: socket.socket, deadline: float | None) -> bool:

@@ -21,6 +21,7 @@ class GroupKey:
     setting: str
     python: str
     timeout_s: float
+    ready_s: float
 
 
 @dataclass
@@ -99,6 +100,7 @@ class GroupPool:
             variables=parse_setting(key.setting),
             python=key.python,
             timeout_s=key.timeout_s,
+            ready_s=key.ready_s,
             number=self._numbers.get(key, 0),
             redact=self.redact,
         )

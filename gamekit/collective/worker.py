@@ -307,7 +307,8 @@ def main() -> None:
             channel.answer(rank.do(command))
         rank.end()
     except Exception as error:
-        channel.tell(error=f"{type(error).__name__}: {error}")
+        why = f"{type(error).__name__}: {error}"
+        channel.tell(error=why, rank=int(os.environ["RANK"]))
         traceback.print_exc()
         sys.exit(1)
 
