@@ -27,17 +27,14 @@ runpy.run_module("gamekit", run_name="__main__")
 """
 
 
-def with_torch(*arguments: str, cwd: Path = REPOSITORY) -> subprocess.CompletedProcess[str]:
+def with_torch(
+    *arguments: str, cwd: Path = REPOSITORY, **variables: str
+) -> subprocess.CompletedProcess[str]:
     """What a child of the engine's interpreter says."""
     return subprocess.run(
         [PYTHON, *arguments],
         cwd=cwd,
-        env={
-            **os.environ,
-            "PYTHONPATH": str(REPOSITORY),
-            "TRITON_INTERPRET": "1",
-            "OMP_NUM_THREADS": "1",
-        },
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY), "OMP_NUM_THREADS": "1", **variables},
         capture_output=True,
         text=True,
         timeout=300,
@@ -48,7 +45,7 @@ def with_torch(*arguments: str, cwd: Path = REPOSITORY) -> subprocess.CompletedP
 @pytest.fixture(scope="module")
 def compared() -> dict[str, Any]:
     """How far the layers are from plain ones."""
-    child = with_torch(str(REPOSITORY / "engine/plain_forward.py"))
+    child = with_torch(str(REPOSITORY / "engine/plain_forward.py"), TRITON_INTERPRET="1")
     assert child.returncode == 0, child.stderr
     answer: dict[str, Any] = json.loads(child.stdout)
     return answer
@@ -71,6 +68,23 @@ def test_layers_give_what_plain_ones_give(
     """Attention in both forms, the networks, the routing and the Triton kernels are right."""
     assert compared[part]
     assert all(0 <= apart <= allowed for apart in compared[part])
+
+
+def test_the_kernels_compile_for_the_gpu_they_are_for(tmp_path: Path) -> None:
+    """Triton makes them for an H200: with tensor cores, loads under way, and room for two at once.
+
+    A multiprocessor of it has 228 KiB of shared memory.
+    """
+    child = with_torch(
+        str(REPOSITORY / "engine/compile_kernels.py"), TRITON_CACHE_DIR=str(tmp_path)
+    )
+    assert child.returncode == 0, child.stderr
+    kernels = json.loads(child.stdout)
+    assert len(kernels) == 3
+    for one in kernels:
+        assert one["products"] > 0
+        assert one["asynchronous_loads"] > 0
+        assert 2 * one["shared_bytes"] <= 227 * 1024
 
 
 def test_a_stack_has_the_weights_that_its_shape_declares(compared: dict[str, Any]) -> None:

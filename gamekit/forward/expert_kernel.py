@@ -16,6 +16,9 @@ import triton.language as tl
 
 # The rows of one matrix product: the fewest that tensor cores take.
 MOST_TOKENS = 16
+# Numbers of a row that are loaded at once, and how many such loads are under way.
+DEPTH = 128
+LAUNCH = {"num_warps": 4, "num_stages": 4}
 
 
 @triton.jit
@@ -42,7 +45,7 @@ def _members(
 
 
 @triton.jit
-def _gate_up(  # noqa: PLR0913, PLR0917 - a kernel takes pointers and sizes one by one
+def gate_up_kernel(  # noqa: PLR0913, PLR0917 - a kernel takes pointers and sizes one by one
     x,
     weights,
     chosen,
@@ -87,7 +90,7 @@ def _gate_up(  # noqa: PLR0913, PLR0917 - a kernel takes pointers and sizes one 
 
 
 @triton.jit
-def _down(  # noqa: PLR0913, PLR0917 - a kernel takes pointers and sizes one by one
+def down_kernel(  # noqa: PLR0913, PLR0917 - a kernel takes pointers and sizes one by one
     gated,
     weights,
     chosen,
@@ -128,6 +131,13 @@ def _down(  # noqa: PLR0913, PLR0917 - a kernel takes pointers and sizes one by 
         )
 
 
+def columns_of(size: int) -> int:
+    """The columns of one program's block: few where there are few, so that all have work."""
+    if size < 1024:
+        return 16
+    return 32 if size < 4096 else 64
+
+
 def routed_experts(x: Any, chosen: Any, share: Any, gate_up: Any, down: Any) -> Any:
     """The sum over each token's chosen experts, each weighted with its share.
 
@@ -146,16 +156,15 @@ def routed_experts(x: Any, chosen: Any, share: Any, gate_up: Any, down: Any) -> 
         "width": width,
         "rows": MOST_TOKENS,
         "slots": triton.next_power_of_2(per_token),
-        "depth": 128,
-        "num_warps": 4,
-        "num_stages": 4,
+        "depth": DEPTH,
+        **LAUNCH,
     }
-    # Narrow blocks where there are few columns, so that every multiprocessor has work.
-    narrow = 16 if width < 1024 else 32
-    _gate_up[pairs, triton.cdiv(width, narrow)](
-        x, gate_up, chosen, gated, tokens, per_token, columns=narrow, **common
+    columns = columns_of(width)
+    gate_up_kernel[pairs, triton.cdiv(width, columns)](
+        x, gate_up, chosen, gated, tokens, per_token, columns=columns, **common
     )
-    _down[pairs, triton.cdiv(hidden, 64)](
-        gated, down, chosen, out, tokens, per_token, columns=64, **common
+    columns = columns_of(hidden)
+    down_kernel[pairs, triton.cdiv(hidden, columns)](
+        gated, down, chosen, out, tokens, per_token, columns=columns, **common
     )
     return torch.bmm(share[:, None, :], out)[:, 0]
