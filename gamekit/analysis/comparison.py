@@ -70,7 +70,7 @@ class MetricVerdict:
             "basis": judged.basis,
             "detectable": judged.detectable,
             "subject_differs": [vars(item) for item in self.subjects],
-            "environment_differs": _differences(self.environments),
+            "environment_differs": differences(self.environments),
         }
 
 
@@ -102,7 +102,7 @@ class Compared:
 
     def as_json(self, knowledge: Knowledge) -> dict[str, Any]:
         """The comparison as plain data, with the keys of the command contract."""
-        differ = [_differences(one) for one in self.environments]
+        differ = [differences(one) for one in self.environments]
         return {
             "a": {"id": self.a, "kind": _kind(knowledge, self.a)},
             "b": {"id": self.b, "kind": _kind(knowledge, self.b)},
@@ -273,7 +273,8 @@ def _side(knowledge: Knowledge, side: Side) -> dict[str, Any]:
     }
 
 
-def _differences(environments: Comparison) -> list[dict[str, Any]]:
+def differences(environments: Comparison) -> list[dict[str, Any]]:
+    """How two environments differ, as plain data, what is known to matter most first."""
     return [
         {
             "field": item.field,

@@ -6,11 +6,14 @@ import difflib
 from typing import Any
 
 from gamekit.analysis import claims, gates
+from gamekit.analysis.boots import boots_of
+from gamekit.analysis.comparison import differences
 from gamekit.analysis.texts import figure_of
 from gamekit.errors import UsageFault
 from gamekit.findings import Approach, Claim, Measurement, Review, Series
 from gamekit.formula import Known
 from gamekit.knowledge import Knowledge, Shift
+from gamekit.knowledge.references import WITH_FIGURE
 from gamekit.store.load import Record
 
 
@@ -20,8 +23,10 @@ def detail(knowledge: Knowledge, name: str) -> dict[str, Any]:
     A finding has the keys of ``Knowledge.as_json`` and: ``finding`` (the record as it stands),
     ``grade_why``, ``unstable`` (what its samples show of other states), ``environment``, ``claim``
     (its evaluation), ``gates`` (those of an approach, as they stand), ``history`` (members of its
-    series, or what superseded what; oldest first), ``shifted``, ``reviews``, ``dependents``. A run
-    has ``id``, ``kind`` "run", ``run`` (the record without raw samples), ``file`` and ``findings``.
+    series, or what superseded what; oldest first), ``shifted`` (of a series, also where one of its
+    members is asked for), ``boots`` (whether those that the figure rests on are gone), ``reviews``,
+    ``dependents``. A run has ``id``, ``kind`` "run", ``run`` (the record without raw samples),
+    ``file`` and ``findings``.
     """
     if name in knowledge.base.runs:
         return _run(knowledge, name)
@@ -30,7 +35,11 @@ def detail(knowledge: Knowledge, name: str) -> dict[str, Any]:
     record = knowledge.record(name)
     finding = record.finding
     grade = knowledge.grade(name)
-    shifted = knowledge.series(finding.id).shifted if isinstance(finding, Series) else None
+    series = finding.series if isinstance(finding, Measurement) else None
+    if isinstance(finding, Series):
+        series = finding.id
+    shifted = None if series is None else knowledge.series(series).shifted
+    boots = boots_of(knowledge, name) if finding.kind in WITH_FIGURE else None
     environment = (
         knowledge.environment(name).model_dump(exclude_none=True, exclude_defaults=True)
         if isinstance(finding, Measurement)
@@ -51,7 +60,8 @@ def detail(knowledge: Knowledge, name: str) -> dict[str, Any]:
         if isinstance(finding, Approach)
         else None,
         "history": [knowledge.as_json(other.id) for other in _history(knowledge, record)],
-        "shifted": None if shifted is None else _shift(shifted),
+        "shifted": None if shifted is None else {"series": series, **_shift(shifted)},
+        "boots": boots.as_json() if boots is not None and boots.parts else None,
         "reviews": [_review(review) for review in knowledge.standing(name).reviews],
         "dependents": [
             {
@@ -142,6 +152,7 @@ def _shift(shift: Shift) -> dict[str, Any]:
         if change is None
         else {"low": change.low, "mid": change.mid, "high": change.high, "unit": "1"},
         "environments": shift.environments.in_words(),
+        "environment_differs": differences(shift.environments),
     }
 
 

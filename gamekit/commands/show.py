@@ -122,6 +122,8 @@ def _head(knowledge: Knowledge, told: Mapping[str, Any]) -> None:
     for name in ("subject", "environment"):
         if told[name]:
             _field(name, wording.fields(told[name]))
+    if told["boots"]:
+        _field("boot", told["boots"]["words"])
     if told["series"]:
         _field("series", told["series"])
 
@@ -157,7 +159,9 @@ def _shifted(shift: Mapping[str, Any]) -> None:
     change = shift["change"]
     share = f" by {change['mid']:+.1%}" if change else ""
     direction = "better" if shift["better"] else "worse"
-    paragraph(f"shifted{share} ({direction}): {shift['before']} → {shift['after']}")
+    paragraph(
+        f"{shift['series']} shifted{share} ({direction}): {shift['before']} → {shift['after']}"
+    )
     paragraph(f"environments: {shift['environments']}", "  ")
 
 

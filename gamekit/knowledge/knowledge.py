@@ -134,6 +134,10 @@ class Knowledge:
         """The environment of a measurement: that of its run, or the one stated with it."""
         return self._series.environment(self.record(name))
 
+    def host(self, name: str) -> str | None:
+        """The host of a measurement: its subject's, else that of the series that took it."""
+        return self._series.host(self.record(name))
+
     def environments_differ(self, before: str, after: str) -> Comparison:
         """How the environments of two measurements differ, what matters most first."""
         return self._series.environments_differ(self.record(before), self.record(after))

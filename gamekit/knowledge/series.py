@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from gamekit.findings import Environment, Measurement, Run, RunSource, Series
 from gamekit.knowledge.effects import Effects
@@ -33,6 +34,13 @@ class SeriesView:
     shifted: Shift | None
 
 
+class _Boot(NamedTuple):
+    """A boot, which belongs to a host; the host is None where it is not known."""
+
+    host: str | None
+    name: str
+
+
 class SeriesViews:
     """A view of every series, derived once each."""
 
@@ -50,7 +58,8 @@ class SeriesViews:
         self._order = order
         self._grades = grades
         self._views: dict[str, SeriesView] = {}
-        self._counting: dict[str, dict[str, list[Record]]] = {}
+        self._counting: dict[str, dict[_Boot, list[Record]]] = {}
+        self._seen: dict[str, dict[_Boot, Key]] = {}
 
     @cached_property
     def _members(self) -> dict[str, list[Record]]:
@@ -165,6 +174,15 @@ class SeriesViews:
             else record.environment
         )
 
+    def host(self, record: Record) -> str | None:
+        """The host of a measurement: its subject's, else that of the series that took it."""
+        finding = _measurement(record)
+        if finding.subject.host is not None or finding.series is None:
+            return finding.subject.host
+        series = self._records[finding.series].finding
+        assert isinstance(series, Series)  # noqa: S101 - measurements name series only
+        return series.match.host
+
     def environments_differ(self, before: Record, after: Record) -> Comparison:
         """How the environments of two measurements differ, host states included for two runs."""
         one, other = before.finding.source, after.finding.source
@@ -176,15 +194,21 @@ class SeriesViews:
         )
 
     def contradicted_by_later_boots(self, record: Record) -> bool:
-        """Whether later adequate runs of its series, on boots known to be others, all disagree."""
+        """Whether later adequate runs of its series, on later boots, disagree and none agrees.
+
+        A later boot is one that its host was not seen on before; another host's is none.
+        """
         finding = _measurement(record)
-        boot = self.environment(record).boot
-        if finding.series is None or boot is None or not finding.value.is_known:
+        mine = self._boot(record)
+        if finding.series is None or mine is None or not finding.value.is_known:
             return False
         contradicted = False
+        first_seen = self._first_seen(finding.series)
         # By boot: a thousand runs on one boot are no reason to look at each for each.
-        for other, runs in self._runs_that_count(finding.series).items():
-            for later in runs if other != boot else ():
+        for boot, runs in self._runs_that_count(finding.series).items():
+            if boot.host != mine.host or first_seen[boot] < self._order.key(record.id):
+                continue
+            for later in runs if boot != mine else ():
                 if self._order.key(later.id) <= self._order.key(record.id):
                     break
                 if not disagree(finding.value, _measurement(later).value):
@@ -192,12 +216,27 @@ class SeriesViews:
                 contradicted = True
         return contradicted
 
-    def _runs_that_count(self, series: str) -> dict[str, list[Record]]:
+    def _boot(self, record: Record) -> _Boot | None:
+        boot = self.environment(record).boot
+        return None if boot is None else _Boot(self.host(record), boot)
+
+    def _first_seen(self, series: str) -> dict[_Boot, Key]:
+        """When each boot was first seen, by any member of the series."""
+        if series not in self._seen:
+            found: dict[_Boot, Key] = {}
+            for member in self.view(series).members:  # oldest first
+                boot = self._boot(member)
+                if boot is not None:
+                    found.setdefault(boot, self._order.key(member.id))
+            self._seen[series] = found
+        return self._seen[series]
+
+    def _runs_that_count(self, series: str) -> dict[_Boot, list[Record]]:
         """The adequate members that stand, by the boot they were measured on, newest first."""
         if series not in self._counting:
-            boots: dict[str, list[Record]] = defaultdict(list)
+            boots: dict[_Boot, list[Record]] = defaultdict(list)
             for member in reversed(self.view(series).members):
-                boot = self.environment(member).boot
+                boot = self._boot(member)
                 adequate = _graded(self._grades.of(member), "adequate")
                 if boot is not None and adequate and self._stands(member):
                     boots[boot].append(member)

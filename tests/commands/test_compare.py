@@ -11,7 +11,7 @@ import pytest
 from gamekit.commands.failures import run
 from gamekit.strict_yaml import write_yaml
 
-from .conftest import parsed
+from .conftest import Command, parsed
 
 ENGINE = {"name": "sglang", "version": "0.5.15", "stand_in": False}
 SUBJECT = {"target": "model-x", "speculation": "none", "concurrency": 1, "host": "box"}
@@ -255,3 +255,34 @@ def test_a_flaw_of_a_figure_is_told_with_the_verdict(base: Path, compared) -> No
     }
     ttft = next(one for one in told["metrics"] if one["metric"] == "ttft")
     assert (ttft["verdict"], ttft["ratio"]["mid"]) == ("inconclusive", 1.0)
+
+
+def test_show_of_a_member_says_that_its_series_shifted_and_why(
+    base: Path, gamekit: Command
+) -> None:
+    """A figure's own page explains the shift: ranked fields, or that only the boot differs."""
+    run_file(base, "r1", around(90), hour=1, nccl="2.27.3")
+    run_file(base, "r2", around(60), hour=2, nccl="2.28.9", driver="575", boot="b2")
+    told = parsed(gamekit("show", "r1.decode_rate", "--json"))["shifted"]
+    assert (told["series"], told["after"]) == ("rate", "r2.decode_rate")
+    assert [item["field"] for item in told["environment_differs"]] == ["driver", "nccl", "boot"]
+    shown = " ".join(gamekit("show", "r2.decode_rate").split())
+    assert "rate shifted by -33.3% (worse): r1.decode_rate → r2.decode_rate" in shown
+    assert "environments: driver 570 → 575; nccl 2.27.3 → 2.28.9; boot b1 → b2" in shown
+
+
+def test_show_says_where_only_the_boot_differs_and_that_it_is_gone(
+    base: Path, gamekit: Command
+) -> None:
+    """The case of the source: nothing else recorded differs, and the rate did not come back."""
+    run_file(base, "r1", around(90), hour=1)
+    run_file(base, "r2", around(60), hour=2, boot="b2")
+    first = " ".join(gamekit("show", "r1.decode_rate").split())
+    assert "nothing recorded differs but the boot (boot b1 → b2)" in first
+    assert "unreproduced" in first
+    assert (
+        "boot: of an earlier boot of box than the newest known, on which r2.decode_rate was"
+        " measured" in first
+    )
+    second = " ".join(gamekit("show", "r2.decode_rate").split())
+    assert "boot: of the newest boot known of box" in second

@@ -78,3 +78,83 @@ def test_clocks_throttling_and_load_of_two_runs_are_told() -> None:
 def test_states_that_only_fluctuate_are_not_told() -> None:
     """A clock that moves by 2 %, and a load of 0.5 against 1.5, are no difference."""
     assert differ(states(1965, 0.5), states(1930, 1.5)) == "nothing that both recorded differs"
+
+
+def test_the_new_fields_rank_with_what_they_belong_to() -> None:
+    """Driver and NCCL before the links, those before CUDA, the power limit with the clocks."""
+    one, other = (
+        Environment.model_validate(
+            {
+                "driver": value,
+                "nccl": value,
+                "topology": {"GPU0-GPU1": value},
+                "iommu": value,
+                "cuda": value,
+                "power_limit_w": [float(value)],
+                "memory_gib": int(value),
+                "boot": value,
+            }
+        )
+        for value in ("1", "2")
+    )
+    found = compare(one, other)
+    assert [item.field for item in found.differ] == [
+        *("driver", "nccl", "topology.GPU0-GPU1", "iommu", "cuda", "power_limit_w"),
+        *("memory_gib", "boot"),
+    ]
+    assert [item.field for item in found.explains] == [item.field for item in found.differ[:-1]]
+
+
+def test_pairs_that_changed_alike_are_told_once() -> None:
+    """Eight GPUs have 28 pairs: one sentence says that the links of all became slower."""
+    pairs = [f"GPU{one}-GPU{other}" for one in range(8) for other in range(one + 1, 8)]
+    fast, slow = dict.fromkeys(pairs, "NV18"), dict.fromkeys(pairs, "SYS")
+    assert words({"topology": fast}, {"topology": slow}) == (
+        "topology.GPU0-GPU1 NV18 → SYS (and 27 pairs more)"
+    )
+    part = fast | {"GPU0-GPU1": "SYS", "GPU0-GPU2": "PHB"}
+    assert words({"topology": fast}, {"topology": part}) == (
+        "topology.GPU0-GPU1 NV18 → SYS; topology.GPU0-GPU2 NV18 → PHB"
+    )
+    told = words({"driver": "1"}, {"driver": "1", "topology": fast, "p2p": fast})
+    assert told == "nothing that both recorded differs; unknown before: topology, p2p"
+
+
+def test_a_variable_that_got_lost_is_a_difference() -> None:
+    """Of two captured environments, what only one has was not set or installed in the other."""
+    captured = {"python": "3.12"}
+    before = captured | {"variables": {"NCCL_ALGO": "Ring"}, "packages": {"torch": "2.11"}}
+    assert words(before, captured) == (
+        "variables.NCCL_ALGO Ring → not set; packages.torch 2.11 → not installed"
+    )
+    stated = {"variables": {"NCCL_ALGO": "Ring"}}
+    assert "unknown after: variables.NCCL_ALGO" in words(stated, captured)
+
+
+def test_variables_of_different_processes_are_not_taken_for_lost() -> None:
+    """Those of an engine that gamekit started, and those of the shell beside another, differ."""
+    engine = {"python": "3.12", "start": "s1", "variables": {"CUDA_MODULE_LOADING": "AUTO"}}
+    assert words(engine, {"python": "3.12"}) == (
+        "nothing that both recorded differs; unknown after: start, variables.CUDA_MODULE_LOADING"
+    )
+
+
+def test_gpus_that_are_alike_are_counted_and_an_unknown_one_is_named() -> None:
+    """A list over GPUs says once what all have, and unknown where one tells nothing."""
+    assert words({"pcie": ["gen 5 x16"] * 8}, {"pcie": ["gen 5 x16"] * 7 + [None]}) == (
+        "pcie 8 x gen 5 x16 → " + "gen 5 x16, " * 7 + "unknown"
+    )
+
+
+def test_a_gpu_at_rest_is_not_throttled() -> None:
+    """Being idle holds no clock down; other reasons do, and a narrow link is told as well."""
+
+    def after(reasons: list[str], width: int = 16, generation: int = 5) -> Data:
+        gpu = {"throttle_reasons": reasons, "pcie_width": width, "pcie_generation": generation}
+        return {"state_after": {"gpus": [gpu]}}
+
+    rests = after(["gpu_idle"], generation=1)
+    assert differ(after([]), rests) == "nothing that both recorded differs"
+    assert differ(rests, after(["gpu_idle", "hw_slowdown"], 8)) == (
+        "state.pcie_width 16 → 8; state.throttle_reasons none → hw_slowdown"
+    )

@@ -257,6 +257,57 @@ def test_later_boots_that_disagree_make_a_figure_unreproduced() -> None:
     assert "unreproduced" not in known(series("rate"), first, unknown_boot).standing("m1").statuses
 
 
+def test_a_boot_that_was_there_before_is_no_later_one() -> None:
+    """What a host gives on a boot that it had before the figure does not contradict the figure."""
+    before = run_of("m0", 70.1, 1, environment={"boot": "b2"})
+    figure = run_of("m1", 90, 2, environment={"boot": "b1"})
+    after = run_of("m2", 70, 3, environment={"boot": "b2"})
+    knowledge = known(series("rate"), before, figure, after)
+    assert "unreproduced" not in knowledge.standing("m1").statuses
+    later = run_of("m3", 70, 4, environment={"boot": "b3"})
+    knowledge = known(series("rate"), before, figure, after, later)
+    assert "unreproduced" in knowledge.standing("m1").statuses
+
+
+def test_boots_of_another_host_do_not_contradict() -> None:
+    """A series without a host takes figures of several; each host has boots of its own."""
+    here, there = (
+        run(
+            name,
+            f"2026-12-0{day}T00:00:00Z",
+            steady(f"m{day}", rate, subject={"host": host}),
+            environment={"boot": f"b{day}"},
+        )
+        for name, day, rate, host in (("r1", 1, 90, "one"), ("r2", 2, 70, "two"))
+    )
+    assert known(series("rate"), here, there).standing("m1").statuses == []
+
+
+def test_a_stated_boot_is_of_the_host_of_its_series() -> None:
+    """A reported figure that names its boot alone is contradicted by later boots of that host."""
+    early = measurement("early", 90, series="rate", environment={"boot": "an earlier boot"})
+    later = run(
+        "r2",
+        "2026-12-02T00:00:00Z",
+        steady("m2", 70, subject={"host": "box"}),
+        environment={"boot": "b2"},
+    )
+    knowledge = known(series("rate", match={"host": "box"}), early, later)
+    assert "unreproduced" in knowledge.standing("early").statuses
+
+
+def test_a_review_decides_whether_a_figure_was_reproduced() -> None:
+    """It says so where no later boot did, and it takes back what later boots say."""
+    first = run_of("m1", 90, 1, environment={"boot": "b1"})
+    second = run_of("m2", 70, 2, environment={"boot": "b2"})
+    failed = review("failed", "fails_to_reproduce", ["m1"])
+    assert "unreproduced" in known(series("rate"), first, failed).standing("m1").statuses
+    came_back = review("came-back", "reproduces", ["m1"])
+    standing = known(series("rate"), first, second, came_back).standing("m1")
+    assert "unreproduced" not in standing.statuses
+    assert "reproduced" in standing.statuses
+
+
 KINDS = st.sampled_from(["adequate", "reported", "inadequate", "simulated", "failed"])
 JUDGEMENTS = st.sampled_from([None, None, "supersedes", "disputes", "retracts", "reproduces"])
 
