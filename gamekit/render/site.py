@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from gamekit.analysis.boots import FigureBoots, boots_of_key_numbers
 from gamekit.analysis.history import Step, replay
 from gamekit.analysis.standing_conclusions import standing_conclusions
 from gamekit.bench.discovery import discover
@@ -116,6 +117,10 @@ class SiteContent:
     def series(self) -> list[Record]:
         """All series, curated before those that runs began."""
         return sorted(self._knowledge.of_kind("series"), key=lambda record: record.run is not None)
+
+    def boots(self) -> list[FigureBoots]:
+        """Of each key number that was measured on a host, the boots that its figure rests on."""
+        return [one for one in boots_of_key_numbers(self._knowledge) if one.parts]
 
     def conclusions(self) -> dict[str, str]:
         """What the findings lead to today, by name."""
