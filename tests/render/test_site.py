@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from gamekit.findings import Environment
 from gamekit.render.documents import render
 from gamekit.render.pages import rendered_documents
 from gamekit.store.load import load
@@ -90,3 +91,24 @@ def test_a_run_shows_the_start_of_its_engine() -> None:
     assert "--speculative-num-steps 5" in started
     assert '"start_up_s": 106.081' in started
     assert '"verify": "captured"' in started
+
+
+def test_the_history_says_which_key_numbers_rest_on_a_boot_that_is_gone(tmp_path: Path) -> None:
+    """A later boot of the host, seen by a run of any series, makes the boot of a figure gone."""
+    root = copy_of_repository(tmp_path)
+    boots = [Environment(engine="sglang", engine_version="0.5.15", boot=name) for name in "ab"]
+    put(root, baseline_run([82.0, 82.1, 82.2, 82.3, 82.4], number=1, environment=boots[0]))
+
+    def row(name: str) -> str:
+        documents, _ = rendered_documents(load(root))
+        (page,) = [one.text for one in documents if one.path == "docs/history/index.md"]
+        table = page.partition("rest on a boot that is gone")[2].partition("\n## ")[0]
+        (found,) = [line for line in table.splitlines() if f"[{name}]" in line]
+        return found
+
+    assert "| the newest known |" in row("baseline-decode-rate")
+    # That of the verify time is told, and no longer the newest.
+    assert "| **gone** |" in row("verify-time")
+    put(root, baseline_run([1.0], number=2, environment=boots[1]))
+    assert "| **gone** |" in row("baseline-decode-rate")
+    assert "| unknown |" in row("eagle3-decode-rate")
