@@ -196,15 +196,14 @@ def measured(context: Context, group: RankGroup, control: RankGroup | None) -> l
 def row(one: Round, size: int, ranks: int) -> Sample:
     """A round as a sample."""
     algorithm, bus = bandwidths(size, one.latency_us, ranks)
-    found = {
-        "allreduce_latency": one.latency_us,
-        "algorithm_bandwidth": algorithm,
-        "bus_bandwidth": bus,
-    }
+    found = {"allreduce_latency": one.latency_us, "algorithm_bandwidth": algorithm}
+    if ranks > 1:  # else nothing crosses a bus
+        found["bus_bandwidth"] = bus
     if one.control_us is not None:
         found["latency_ratio"] = one.latency_us / one.control_us
         found["control_latency_us"] = one.control_us
-    return found
+    # No clock here tells a millionth.
+    return {name: float(f"{value:.6g}") for name, value in found.items()}
 
 
 def facts(
