@@ -67,10 +67,15 @@ case $round in
     measure "serving_load speculation_cycle" "--set input_ids=64 --set warmup=2 \
       --set concurrency=1,16" "$(eagle 3 2)" "$(eagle 3 3)" ;;
   ranks)  # two GPUs: what the all-reduce adds to a forward, by its transport
-    nccl="--tp 2 --disable-custom-all-reduce"
-    measure serving_decode "$ids" "$(dense --tp 2)" "$(eagle 3 2 --tp 2)" \
-      "$(dense "$nccl")" "$(eagle 3 2 "$nccl")" \
-      "NCCL_P2P_DISABLE=1 $(dense "$nccl")" "NCCL_P2P_DISABLE=1 $(eagle 3 2 "$nccl")" ;;
+    # Fused into flashinfer they would not be NCCL's, and might use NVLink multicast.
+    two="--tp {tp} --enforce-disable-flashinfer-allreduce-fusion"
+    nccl="$two --disable-custom-all-reduce"
+    direct="NCCL_P2P_DISABLE={direct}" host_memory="NCCL_P2P_DISABLE={host_memory}"
+    # As placeholders, so that the subjects of the runs tell them apart.
+    measure serving_decode "$ids --set tp=2 --set direct=0 --set host_memory=1" \
+      "$(dense "$two")" "$(eagle 3 2 "$two")" \
+      "$direct $(dense "$nccl")" "$direct $(eagle 3 2 "$nccl")" \
+      "$host_memory $(dense "$nccl")" "$host_memory $(eagle 3 2 "$nccl")" ;;
   machine)  # what bandwidth and arithmetic there is, and what a forward makes of it
     alone gpu_ceilings
     alone verify_cost --set shape=llama-8b
