@@ -344,7 +344,8 @@ def why_not_here(
     if benchmark.needs in (Needs.GPU, Needs.GPUS):
         gpus = around.environment.gpus
         if gpus is None:
-            return f"it needs {benchmark.needs}: {around.unknown['gpus']}"
+            why = around.unknown.get("gpus", "they are unknown")
+            return f"it needs {benchmark.needs}, and no nvidia-smi answers here: {why}"
         wanted = 2 if benchmark.needs is Needs.GPUS else 1
         if len(gpus) < wanted:
             return f"it needs {benchmark.needs}, and there is {len(gpus) or 'none'} here"
