@@ -429,9 +429,8 @@ def surroundings(
 ) -> tuple[Environment, dict[str, Any]]:
     """The environment and state of what is measured.
 
-    Of an engine elsewhere only what it told is known: this machine is then the client's, and is
-    kept with the state. Variables, packages and NCCL are the engine's own where this process
-    started it.
+    Of an engine elsewhere only what it told is known: this machine, the client's, is then kept with
+    the state. Variables, packages and NCCL are the engine's own where this process started it.
     """
     told: dict[str, Any] = {} if start is None else {"start": start.id}
     if start is not None and start.environment is not None:

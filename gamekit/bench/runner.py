@@ -352,7 +352,8 @@ def why_not_here(
     needs_torch = benchmark.needs in (Needs.TORCH, Needs.GPU, Needs.GPUS)
     elsewhere = bool(cases) and all(case.get("python") for case in cases)
     if needs_torch and not elsewhere and importlib.util.find_spec("torch") is None:
-        return "it needs torch, which is not installed here"
+        named = "" if benchmark.parameter("python") is None else ": name a python that has it"
+        return f"it needs torch, which is not installed here{named}"
     return None
 
 

@@ -34,7 +34,7 @@ sys.path[:] = [one for one in sys.path if Path(one or ".").resolve() != Path(__f
 import torch  # noqa: E402 - only with the path as it should be
 import torch.distributed as dist  # noqa: E402 - likewise
 
-_WAITS = timedelta(days=30)
+_WAITS = timedelta(days=1)
 _LOGS = "INIT,ENV,TUNING"
 
 
