@@ -19,7 +19,7 @@ def knowledge_with(root: Path | None, outcomes: Sequence[RunOutcome]) -> Knowled
 
     Without a root it holds these runs alone. Raises what ``load`` and ``build`` raise.
     """
-    base = _nothing() if root is None else load(root)
+    base = base_at(root)
     topics, records, runs = list(base.topics), dict(base.records), dict(base.runs)
     for outcome in outcomes:
         if outcome.record is None or outcome.record.run.id in runs:
@@ -30,6 +30,11 @@ def knowledge_with(root: Path | None, outcomes: Sequence[RunOutcome]) -> Knowled
         for record in loaded:
             records.setdefault(record.id, record)
     return build(Base(base.root, base.config, tuple(topics), records, runs))
+
+
+def base_at(root: Path | None) -> Base:
+    """The base at ``root``, or one without anything."""
+    return _nothing() if root is None else load(root)
 
 
 def measured_rows(knowledge: Knowledge, outcome: RunOutcome) -> list[dict[str, Any]]:

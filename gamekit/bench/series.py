@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from gamekit.bench.module import Measures
 from gamekit.bench.subject import Told, same_value
 from gamekit.errors import UsageFault
-from gamekit.findings import RunSource, Series, Subject
+from gamekit.findings import ImportSource, RunSource, Series, Subject
 from gamekit.store.load import Base
 from gamekit.store.record import title_of_metric
 
@@ -92,7 +92,7 @@ def join(
             if isinstance(record.finding, Series) and record.finding.metric == measures.metric
         ]
     )
-    begun = [one for one in found if isinstance(one.source, RunSource)]
+    begun = [one for one in found if isinstance(one.source, RunSource | ImportSource)]
     declared = [one for one in found if one not in begun and _met(one, subject)]
     if declared:
         series = _most_specific(measures, declared)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import keyword
 from typing import cast
 
 import click
@@ -10,9 +11,9 @@ import click
 from gamekit import __version__
 
 # In the order of work: begin, fill, derive, ask, serve. A command `name` is the function `command`
-# of the module gamekit.commands.<name>.
+# of the module gamekit.commands.<name>; a word of Python has a "_" behind it there.
 COMMANDS = (
-    *("init", "check", "render", "bench"),
+    *("init", "check", "render", "bench", "import"),
     *("query", "show", "compare", "predict", "next"),
     *("host", "nccl", "simulate", "serve"),
 )
@@ -29,7 +30,8 @@ class LazyGroup(click.Group):
         """The command of that name, or None when there is none."""
         if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f"gamekit.commands.{cmd_name}")
+        ending = "_" if keyword.iskeyword(cmd_name) else ""
+        module = importlib.import_module(f"gamekit.commands.{cmd_name}{ending}")
         return cast(click.Command, module.command)
 
 

@@ -47,6 +47,9 @@ def source(told: Mapping[str, Any]) -> str:
             return f"investigation, messages {', '.join(told['messages'])}"
         case "run":
             return f"run {told['run']}"
+        case "import":
+            version = f" {told['version']}" if told.get("version") else ""
+            return f"{told['file']} of {told['tool']}{version}, sha256 {told['sha256'][:12]}"
         case "publication":
             address = f", {told['address']}" if told.get("address") else ""
             return f"{told['title']}{address}, read {told['read']}"

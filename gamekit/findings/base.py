@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import date
+from datetime import date, datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -42,6 +42,29 @@ def _real_date(text: str) -> str:
 
 Date = Annotated[
     str, StringConstraints(strict=True, pattern=DATE_PATTERN), AfterValidator(_real_date)
+]
+
+
+def utc_time(text: str) -> datetime:
+    """The moment that a ``UtcTime`` names; as texts, "00.5Z" would sort before "00Z"."""
+    return datetime.fromisoformat(text.removesuffix("Z") + "+00:00")
+
+
+def _real_time(text: str) -> str:
+    try:
+        utc_time(text)
+    except ValueError as error:
+        raise ValueError(f"{text!r} is no UTC time: {error}") from None
+    return text
+
+
+UtcTime = Annotated[
+    str,
+    StringConstraints(
+        strict=True,
+        pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?Z$",
+    ),
+    AfterValidator(_real_time),
 ]
 
 
@@ -108,7 +131,31 @@ class Person(Strict):
     said: Date
 
 
-Source = Annotated[Investigation | RunSource | Publication | Person, Field(discriminator="kind")]
+class ImportSource(Strict):
+    """A source: a file that another tool wrote about what it measured, read by gamekit import."""
+
+    kind: Literal["import"]
+    tool: Line = Field(description="What measured, such as sglang bench_serving.")
+    version: Line | None = Field(default=None, description="Its version, where the file tells.")
+    file: Line = Field(description="Name of the file that it wrote, without its folder.")
+    sha256: Annotated[str, StringConstraints(strict=True, pattern=r"^[0-9a-f]{64}$")]
+    measured: UtcTime | None = Field(
+        default=None, description="When it was measured, where the file tells."
+    )
+    imported: UtcTime
+    stand_in: bool = Field(
+        default=False, description="Whether gamekit's own stand-in engine was measured."
+    )
+
+    @property
+    def moment(self) -> str:
+        """When it was measured, or at the latest."""
+        return self.measured or self.imported
+
+
+Source = Annotated[
+    Investigation | RunSource | Publication | Person | ImportSource, Field(discriminator="kind")
+]
 
 
 class Finding(Strict):

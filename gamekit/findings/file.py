@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, JsonValue
 
 from gamekit.findings.base import Finding, Line, Strict, Text
 from gamekit.findings.claims import Claim
@@ -55,5 +55,9 @@ class FindingsFile(Strict):
     about: Text | None = Field(default=None, description="What the topic is about, on its page.")
     run: Run | None = Field(
         default=None, description="Only in run files, which a benchmark writes."
+    )
+    aside: dict[Line, JsonValue] = Field(
+        default_factory=dict,
+        description="Of an imported file: what it holds besides the figures that were taken.",
     )
     findings: list[AnyFinding]

@@ -2,38 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import AfterValidator, Field, JsonValue, StringConstraints, model_validator
+from pydantic import Field, JsonValue, model_validator
 
-from gamekit.findings.base import FindingId, Line, Strict, Text
+from gamekit.findings.base import FindingId, Line, Strict, Text, UtcTime, utc_time
 from gamekit.findings.subject import Environment, Subject
 
 Scalar = str | int | float | bool | None
-
-
-def _time(text: str) -> datetime:
-    # Not as texts: "00.5Z" would sort before "00Z".
-    return datetime.fromisoformat(text.removesuffix("Z") + "+00:00")
-
-
-def _real_time(text: str) -> str:
-    try:
-        _time(text)
-    except ValueError as error:
-        raise ValueError(f"{text!r} is no UTC time: {error}") from None
-    return text
-
-
-UtcTime = Annotated[
-    str,
-    StringConstraints(
-        strict=True,
-        pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?Z$",
-    ),
-    AfterValidator(_real_time),
-]
 
 
 class Engine(Strict):
@@ -109,6 +85,6 @@ class Run(Strict):
     def _reason_for_failure(self) -> Run:
         if (self.outcome == "done") != (self.reason is None):
             raise ValueError("a run that is not done gives its reason, and a done one has none")
-        if _time(self.finished) < _time(self.started):
+        if utc_time(self.finished) < utc_time(self.started):
             raise ValueError("finished lies before started")
         return self

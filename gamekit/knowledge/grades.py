@@ -59,15 +59,8 @@ class Grades:
     def _graded(self, record: Record, finding: Measurement) -> Grade:
         if isinstance(finding.source, Publication):
             return Grade("published", ("of a subject of others",))
-        if isinstance(finding.source, ImportSource) and finding.source.stand_in:
-            return Grade("simulated", ("measured on the stand-in engine",))
         if not isinstance(finding.source, RunSource):
-            # Whoever gives samples is held to what they show.
-            given = finding.value.samples is not None
-            wide = tuple(_too_wide(finding)) if given else ()
-            if wide:
-                return Grade("inadequate", (*wide, *self._unstable(record, finding)))
-            return Grade("reported")
+            return self._told(record, finding)
         run = self._runs[finding.source.run]
         failure = _failure(finding, run)
         if run.engine is not None and run.engine.stand_in:
@@ -82,6 +75,17 @@ class Grades:
             *self._unstable(record, finding),
         )
         return Grade("inadequate", why) if why else Grade("adequate")
+
+    def _told(self, record: Record, finding: Measurement) -> Grade:
+        """The grade of what no run of gamekit gave."""
+        if isinstance(finding.source, ImportSource) and finding.source.stand_in:
+            return Grade("simulated", ("measured on the stand-in engine",))
+        # Whoever gives samples is held to what they show.
+        given = finding.value.samples is not None
+        wide = tuple(_too_wide(finding)) if given else ()
+        if wide:
+            return Grade("inadequate", (*wide, *self._unstable(record, finding)))
+        return Grade("reported")
 
     def instabilities(self, record: Record) -> list[Instability]:
         """What the samples of a measurement show of other states, whatever its size."""

@@ -20,8 +20,8 @@ class Order:
 
     What replaces a record comes after it, and after all else of the same moment. Otherwise an
     investigation's findings go by their newest message number, and come before everything dated:
-    runs by the time they started, imports by the time they tell or were read, publications and persons by their day. What is equal in all of
-    that goes by id.
+    runs by the time they started, imports by the time they tell or were read at, publications and
+    persons by their day. What is equal in all of that goes by id.
     """
 
     def __init__(

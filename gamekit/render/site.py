@@ -14,7 +14,7 @@ from gamekit.analysis.standing_conclusions import standing_conclusions
 from gamekit.bench.discovery import discover
 from gamekit.bench.module import Benchmark, Needs
 from gamekit.errors import GamekitError
-from gamekit.findings import Claim, Finding, Measurement, RunSource, Subject, Unknown
+from gamekit.findings import Claim, Finding, ImportSource, Measurement, RunSource, Subject, Unknown
 from gamekit.quantity import Quantity
 from gamekit.render import markdown
 from gamekit.render.markdown import Markdown
@@ -107,6 +107,8 @@ class SiteContent:
         source = record.finding.source
         if isinstance(source, RunSource):
             return self._knowledge.base.runs[source.run].started[:10]
+        if isinstance(source, ImportSource):
+            return source.moment[:10]
         return getattr(source, "read", None) or getattr(source, "said", None) or ""
 
     def dependents(self, record: Record) -> Markdown:

@@ -12,6 +12,7 @@ from gamekit.findings import (
     REFERENCE_IN_TEXT,
     Claim,
     Finding,
+    ImportSource,
     Investigation,
     Measurement,
     Person,
@@ -193,6 +194,8 @@ class View:
             return Markdown(f"run {markdown.code(source.run)}")
         if isinstance(source, Publication):
             return markdown.inline(f"{source.title}, read {source.read}")
+        if isinstance(source, ImportSource):
+            return markdown.inline(f"{source.file} of {source.tool}, {source.moment[:10]}")
         assert isinstance(source, Person)  # noqa: S101 - the last of the union
         return markdown.inline(f"{source.name}, {source.said}")
 
@@ -247,4 +250,6 @@ def newest_date(records: Iterable[Record], runs: Mapping[str, Any]) -> str | Non
             dates.append(source.read)
         elif isinstance(source, Person):
             dates.append(source.said)
+        elif isinstance(source, ImportSource):
+            dates.append(source.moment[:10])
     return max(dates, default=None)

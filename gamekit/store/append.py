@@ -39,15 +39,22 @@ def put_run_file(root: Path, record: RunRecord) -> Path:
 
     A kill at any time leaves either no file of that name or the whole file.
     """
-    text = record.text()
-    path = root / record.file
+    return put_new_file(root, record.file, record.text())
+
+
+def put_new_file(root: Path, file: str, text: str) -> Path:
+    """Put ``text`` in its place below ``root``, whole or not at all.
+
+    Raises ``FileExistsError`` if there is such a file, ``MachineRefused`` where it cannot be.
+    """
+    path = root / file
     try:
         make_folders(path.parent, root)
         _create_whole(path, text.encode())
     except FileExistsError:
         raise
     except OSError as error:
-        raise _refused(error, record.file) from error
+        raise _refused(error, file) from error
     return path
 
 

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from pydantic import Field, JsonValue
+
 from gamekit.errors import (
     FindingError,
     GamekitError,
@@ -19,6 +21,7 @@ from gamekit.findings import (
     SCHEMA_VERSION,
     Environment,
     Finding,
+    ImportSource,
     Measurement,
     Run,
     Series,
@@ -98,6 +101,7 @@ class _Head(Strict):
     title: Line | None = None
     about: Text | None = None
     run: Run | None = None
+    aside: dict[Line, JsonValue] = Field(default_factory=dict)
 
 
 def load(root: Path) -> Base:
@@ -168,7 +172,7 @@ def read_findings(document: Document, file: str) -> tuple[Topic, list[Record]]:
     _check_shape(document, file)
     data = document.data
     path = Path(file)
-    head = {key: data[key] for key in ("title", "about", "run") if key in data}
+    head = {key: data[key] for key in ("title", "about", "run", "aside") if key in data}
     parts = Document(head, document.file, document.lines, document.raw, document.text)
     checked = validated(_Head, parts, file)
     topic = Topic(file, checked.title or path.stem.replace("_", " "), checked.about, checked.run)
@@ -220,12 +224,12 @@ def _check_shape(document: Document, file: str) -> None:
             mend="write findings: [] when there are none",
         )
     for key in data:
-        if key not in ("schema", "title", "about", "run", "findings"):
+        if key not in ("schema", "title", "about", "run", "aside", "findings"):
             raise FindingError(
                 f"{key}: there is no such field",
                 file=file,
                 line=document.line_of((key,)),
-                mend="a findings file has schema, title, about, run and findings",
+                mend="a findings file has schema, title, about, run, aside and findings",
             )
 
 
@@ -267,7 +271,7 @@ def _one_series(first: Finding, second: Record) -> bool:
     """Whether two runs (at once, or on two branches) began the very same series: it is one."""
     again = second.finding
     return (
-        second.run is not None
+        (second.run is not None or isinstance(again.source, ImportSource))
         and isinstance(first, Series)
         and isinstance(again, Series)
         and (first.metric, first.unit, first.better, first.match)

@@ -42,7 +42,7 @@ def test_help_loads_no_heavy_module(arguments: list[str]) -> None:
 def test_every_command_module_is_in_the_table() -> None:
     """A module that defines a command is listed by the group, so none can be forgotten."""
     found = {
-        module.name
+        module.name.removesuffix("_")
         for module in pkgutil.iter_modules(gamekit.commands.__path__)
         if hasattr(importlib.import_module(f"gamekit.commands.{module.name}"), "command")
     }

@@ -1,0 +1,201 @@
+"""A file that somebody else wrote: its bytes, and what it is as text, JSON or lines of JSON."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from gamekit.errors import UsageFault
+
+# A server's log of days; results are far smaller.
+LARGEST = 64 << 20
+
+
+@dataclass(frozen=True)
+class Given:
+    """A file as it was read; ``name`` is without its folder."""
+
+    path: Path
+    raw: bytes
+
+    @property
+    def name(self) -> str:
+        """The file's name, as UTF-8 can hold it."""
+        return self.path.name.encode("utf-8", "replace").decode()
+
+    @cached_property
+    def sha256(self) -> str:
+        """The digest of its bytes, by which it is known again."""
+        return hashlib.sha256(self.raw).hexdigest()
+
+    @cached_property
+    def text(self) -> str:
+        """The file as UTF-8. Raises ``UsageFault`` with the line of the first byte that is none."""
+        try:
+            return self.raw.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            line = self.raw.count(b"\n", 0, error.start) + 1
+            raise self.fault(
+                line, "it is not UTF-8", "import the file as its tool wrote it"
+            ) from None
+
+    @cached_property
+    def whole(self) -> Fields | None:
+        """The file as one JSON object; None where it is none."""
+        data = _parsed(self.text)
+        return Fields(self, 1, data) if isinstance(data, dict) else None
+
+    @cached_property
+    def objects(self) -> tuple[Fields, ...]:
+        """Its lines as JSON objects, empty ones left out; none where the first is no such line.
+
+        Raises ``UsageFault`` for a later line that is none: the file was cut, or two were mixed.
+        """
+        found: list[Fields] = []
+        for number, line in enumerate(self.text.splitlines(), start=1):
+            if not line.strip():
+                continue
+            data = _parsed(line)
+            if not isinstance(data, dict):
+                if not found:
+                    return ()
+                raise self.fault(
+                    number, "it is no JSON object, unlike the lines before", "take it out"
+                )
+            found.append(Fields(self, number, data))
+        return tuple(found)
+
+    def fault(self, line: int, what: str, mend: str) -> UsageFault:
+        """The failure of a line of this file, to be raised."""
+        return UsageFault(what, file=self.path, line=line, mend=mend)
+
+
+def read(path: Path) -> Given:
+    """Read the file. Raises ``UsageFault`` when it is missing, empty, no file or giant."""
+    try:
+        size = path.stat().st_size
+        if not path.is_file():
+            raise UsageFault("it is no file", file=path, mend="name the file that the tool wrote")
+        if size > LARGEST:
+            raise UsageFault(
+                f"it has {size >> 20} MiB, more than {LARGEST >> 20}",
+                file=path,
+                mend="import the part that matters",
+            )
+        raw = path.read_bytes()
+    except FileNotFoundError:
+        raise UsageFault("there is no such file", file=path, mend="name one") from None
+    if not raw.strip():
+        raise UsageFault("it is empty", file=path, line=1, mend="name the file that the tool wrote")
+    return Given(path, raw)
+
+
+def _parsed(text: str) -> Any:
+    """``text`` as JSON, also with Infinity and NaN, which these tools write; else None."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+@dataclass(frozen=True)
+class Fields:
+    """One JSON object of a file, whose fields are taken by name and type.
+
+    Each method returns None for a field that is missing or null, and raises ``UsageFault`` with
+    file, line and field for one of another type.
+    """
+
+    given: Given
+    line: int
+    data: Mapping[str, Any]
+    inside: str = ""
+
+    def number(self, name: str) -> float | None:
+        """A number that is finite and not negative."""
+        value = self.data.get(name)
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise self.wrong(name, "no number")
+        if not abs(value) <= 1e100:  # nor is NaN
+            raise self.wrong(name, "no figure")
+        if value < 0:
+            raise self.wrong(name, "negative")
+        return value
+
+    def count(self, name: str) -> int | None:
+        """A whole number."""
+        value = self.number(name)
+        if value is not None and value != int(value):
+            raise self.wrong(name, "no whole number")
+        return None if value is None else int(value)
+
+    def text(self, name: str) -> str | None:
+        """A text of one line, as UTF-8 can hold it; an empty one is none."""
+        value = self.data.get(name)
+        if value is None:
+            return None
+        if not isinstance(value, str):
+            raise self.wrong(name, "no text")
+        return " ".join(value.encode("utf-8", "replace").decode().split())[:200] or None
+
+    def inner(self, name: str) -> Fields:
+        """An object; one that is missing is empty."""
+        value = self.data.get(name)
+        if value is None:
+            value = {}
+        if not isinstance(value, dict):
+            raise self.wrong(name, "no object")
+        return Fields(self.given, self.line, value, f"{self.inside}{name}.")
+
+    def each(self, name: str) -> list[Fields]:
+        """The objects of a list."""
+        values = self.data.get(name)
+        if values is None:
+            return []
+        if not isinstance(values, list) or not all(isinstance(one, dict) for one in values):
+            raise self.wrong(name, "no list of objects")
+        return [
+            Fields(self.given, self.line, one, f"{self.inside}{name}[{number}].")
+            for number, one in enumerate(values)
+        ]
+
+    def numbers(self, name: str) -> list[float]:
+        """The numbers of a list, each as by ``number``."""
+        values = self.data.get(name)
+        if values is None:
+            return []
+        if not isinstance(values, list):
+            raise self.wrong(name, "no list")
+        row = Fields(self.given, self.line, {str(at): one for at, one in enumerate(values)})
+        found = [row.number(str(at)) for at in range(len(values))]
+        if None in found:
+            raise self.wrong(name, "no list of numbers")
+        return [one for one in found if one is not None]
+
+    def wrong(self, name: str, what: str) -> UsageFault:
+        """The failure of a field, to be raised; its value is shown shortened."""
+        value = self.data.get(name)
+        shown = str(value) if isinstance(value, str | int | float) else type(value).__name__
+        shown = shown if len(shown) <= 40 else f"{shown[:40]}…"
+        return self.given.fault(
+            self.line, f"{self.inside}{name} is {what}: {shown}", "the tool wrote no result there"
+        )
+
+    def missing(self, name: str) -> UsageFault:
+        """The failure of a field that has to be there, to be raised."""
+        return self.given.fault(
+            self.line, f"{self.inside}{name} is missing", "import the file as its tool wrote it"
+        )
+
+
+def is_infinite(value: Any) -> bool:
+    """Whether a rate is without limit, as tools write it."""
+    return value in ("inf", "Infinity") or (isinstance(value, float) and math.isinf(value))

@@ -1,0 +1,178 @@
+"""``gamekit import`` shows, records once, joins series and refuses in one line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from gamekit.commands.failures import run
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+DATA = REPOSITORY / "tests" / "data" / "imports"
+LAB = REPOSITORY / "perf" / "lab" / "sglang-bench"
+
+
+def imported(base: Path) -> list[Path]:
+    """The files of imports in the knowledge base."""
+    return sorted((base / "findings" / "imported").rglob("*.yaml"))
+
+
+def test_without_append_it_shows_and_writes_nothing(base: Path, gamekit) -> None:
+    """What would be recorded is printed, with units, subject and what was not taken."""
+    shown = gamekit("import", str(LAB / "eagle3-length2-c1.jsonl"))
+    assert "accept_length: 2.0 tok/cycle (2), reported" in shown
+    assert "speculation=EAGLE3" in shown
+    assert "not taken: max_output_tokens_per_s: counts chunks" in shown
+    assert "--append records it" in shown
+    assert not imported(base)
+
+
+def test_appended_figures_are_reported_with_their_source(base: Path, gamekit) -> None:
+    """The file names tool, digest and what was kept aside; query gives source, grade and line."""
+    file = LAB / "eagle3-length2-c1.jsonl"
+    told = json.loads(gamekit("import", str(file), "--append", "--subject", "host=lab", "--json"))
+    assert (told["tool"], told["already"]) == ("sglang bench_serving", [])
+    assert [path.relative_to(base).as_posix() for path in imported(base)] == [told["file"]]
+    assert told["file"].startswith("findings/imported/")
+    gamekit("check")
+    rows = json.loads(
+        gamekit("query", "--subject", "host=lab", "--metric", "accept_length", "--json")
+    )
+    (row,) = rows
+    assert row["grade"] == "reported"
+    assert row["file"] == told["file"]
+    assert row["source"]["kind"] == "import"
+    assert row["source"]["sha256"] == told["sha256"]
+    assert row["source"]["file"] == file.name
+    text = imported(base)[0].read_text("utf-8")
+    assert "max_output_tokens_per_s" in text.partition("findings:")[0]
+    shown = gamekit("show", row["id"])
+    assert "source: eagle3-length2-c1.jsonl of sglang bench_serving, sha256" in shown
+    assert "convention: the server's value since its start" in shown
+    gamekit("render")
+
+
+def test_the_same_file_again_is_told_and_not_written(base: Path, gamekit) -> None:
+    """Bytes that were imported are known again, under another name and subject too."""
+    gamekit("import", str(DATA / "vllm-serve.json"), "--append")
+    before = [path.read_bytes() for path in imported(base)]
+    copy = base / "copy.json"
+    copy.write_bytes((DATA / "vllm-serve.json").read_bytes())
+    shown = gamekit("import", str(copy), "--append", "--subject", "host=other")
+    assert "imported before, as findings/imported/" in shown
+    assert [path.read_bytes() for path in imported(base)] == before
+    told = json.loads(gamekit("import", str(copy), "--append", "--json"))
+    assert told["file"] is None
+    assert len(told["already"]) == 4 + 2  # two of its figures began series
+
+
+def test_figures_of_the_stand_in_are_simulated(base: Path, gamekit) -> None:
+    """Whatever tool measured it, the stand-in engine's figures never count as reported."""
+    told = json.loads(gamekit("import", str(DATA / "aiperf.json"), "--append", "--json"))
+    assert {row["grade"] for row in told["findings"]} == {"simulated"}
+    gamekit("check")
+
+
+def test_series_are_joined_by_subject_and_definition(base: Path, gamekit) -> None:
+    """A declared series that is met is joined; one defined otherwise only where it is told."""
+    findings = base / "findings" / "series.yaml"
+    findings.write_text(
+        """\
+schema: 1
+title: Series
+findings:
+  - id: latency
+    kind: series
+    title: Latency
+    metric: request_latency
+    unit: ms
+    better: lower
+    match: {target: llama-8b, speculation: EAGLE3, weights: dummy, concurrency: 1, host: lab}
+    source: {kind: person, name: Ada, said: "2026-01-01"}
+  - id: throughput
+    kind: series
+    title: Throughput
+    metric: output_throughput
+    unit: tok/s
+    better: higher
+    match: {target: llama-8b, speculation: EAGLE3, weights: dummy, concurrency: 1, host: lab}
+    source: {kind: person, name: Ada, said: "2026-01-01"}
+""",
+        encoding="utf-8",
+    )
+    call = ("import", str(LAB / "eagle3-length2-c1.jsonl"), "--subject", "host=lab", "--json")
+    rows = {row["metric"]: row for row in json.loads(gamekit(*call))["findings"]}
+    assert rows["request_latency"]["series"] == "latency"
+    assert rows["request_latency"]["subject"]["target"] == "llama-8b"
+    assert rows["output_throughput"]["series"] is None
+    rows = {
+        row["metric"]: row
+        for row in json.loads(gamekit(*call, "--series", "throughput"))["findings"]
+    }
+    assert rows["output_throughput"]["series"] == "throughput"
+
+
+def test_a_series_that_nothing_fits_is_refused(base: Path, refused) -> None:
+    """A series told by id that no figure of the file fits is a usage error."""
+    error = refused(2, "import", str(DATA / "aiperf.json"), "--series", "rate")
+    assert "no figure of decode_rate fits series rate" in error
+
+
+def test_a_subject_that_contradicts_the_file_is_refused(base: Path, refused) -> None:
+    """The file says how many requests were in flight; another number is a contradiction."""
+    error = refused(
+        2, "import", str(DATA / "vllm-serve.json"), "--subject", "concurrency=7", "--append"
+    )
+    assert "vllm-serve.json says concurrency=2" in error
+    assert not imported(base)
+
+
+def test_imports_that_begin_one_series_share_it(base: Path, gamekit) -> None:
+    """A second tool's figures of the same subject join what the first one's began."""
+    first = json.loads(gamekit("import", str(DATA / "vllm-serve.json"), "--append", "--json"))
+    second = json.loads(gamekit("import", str(DATA / "aiperf.json"), "--append", "--json"))
+    series = [
+        {row["metric"]: row["series"] for row in told["findings"]}["ttft"]
+        for told in (first, second)
+    ]
+    assert series[0] is not None
+    assert series[0] == series[1]
+    gamekit("check")
+
+
+def test_each_size_of_a_message_is_a_subject_of_its_own(base: Path, gamekit) -> None:
+    """Latencies of nccl-tests are told apart by size, placement and ranks."""
+    told = json.loads(
+        gamekit(
+            "import", str(DATA / "nccl-tests.json"), "--subject", "host=lab", "--append", "--json"
+        )
+    )
+    subjects = [json.dumps(row["subject"], sort_keys=True) for row in told["findings"]]
+    assert len(set(subjects)) == len(told["findings"]) / 2 == 14
+    gamekit("check")
+    text = imported(base)[0].read_text("utf-8")
+    assert "not-to-be-recorded" not in text
+    assert "NCCL_PROTO: LL" in text
+
+
+@pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"{", b"nothing of note\n"])
+def test_what_cannot_be_read_is_one_line(base: Path, refused, content: bytes) -> None:
+    """A file of no known format ends with exit code 2 and a line that names it; JSON too."""
+    file = base / "given.json"
+    file.write_bytes(content)
+    error = refused(2, "import", str(file), "--append")
+    assert error.startswith(f"{file}:1: ")
+    assert error.count("\n") == 1
+    assert json.loads(refused(2, "import", str(file), "--json"))["line"] == 1
+    assert "no such file" in refused(2, "import", str(base / "none"))
+
+
+def test_without_a_knowledge_base_it_shows_and_cannot_append(
+    tmp_path: Path, gamekit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Outside of a knowledge base figures are shown; recording them is refused."""
+    monkeypatch.chdir(tmp_path)
+    assert "ttft: " in gamekit("import", str(DATA / "vllm-serve.json"))
+    assert run(["import", str(DATA / "vllm-serve.json"), "--append"]) == 2

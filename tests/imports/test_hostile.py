@@ -1,0 +1,167 @@
+"""Files that are cut, giant, nested, wrong or no text end in one line that names file and line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gamekit.errors import UsageFault
+from gamekit.host.redact import Redactor
+from gamekit.imports.aside import kept_aside
+from gamekit.imports.given import read
+from gamekit.strict_yaml import write_yaml
+from tests.imports.reading import DATA, LAB, from_text
+
+# One file for all examples: each overwrites it.
+shared = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+NAMES = (
+    "aiperf.json", "guidellm.json", "vllm-serve.json", "sglang-serving.jsonl", "nccl-tests.json",
+    "nccl-tests.txt", "specforge.log", "specforge-best.json", "sglang-batch.jsonl",
+)  # fmt: skip
+HOSTILE: st.SearchStrategy[Any] = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.sampled_from(
+        [
+            float("nan"),
+            float("inf"),
+            -1,
+            -0.5,
+            10**400,
+            1e308,
+            "",
+            "x",
+            "\ud800",
+            [],
+            {},
+            [[]],
+            [{}],
+        ]
+    ),
+    st.text(max_size=5),
+)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@shared
+@given(data=st.data())
+def test_a_cut_file_gives_figures_or_one_line(name: str, data: st.DataObject, tmp_path) -> None:
+    """Wherever a file ends, there is a result or a usage error of one line."""
+    raw = (DATA / name).read_bytes()
+    settle(tmp_path, raw[: data.draw(st.integers(0, len(raw)))])
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in NAMES if name.endswith(("json", "serving.jsonl"))]
+)
+@shared
+@given(data=st.data())
+def test_a_wrong_value_anywhere_gives_figures_or_one_line(
+    name: str, data: st.DataObject, tmp_path
+) -> None:
+    """Any value replaced by one of another type or size ends in a result or one line."""
+    whole = json.loads((DATA / name).read_text("utf-8"))
+    at = whole
+    for _ in range(data.draw(st.integers(0, 5))):
+        if not isinstance(at, dict | list) or not at:
+            break
+        keys = sorted(at) if isinstance(at, dict) else list(range(len(at)))
+        key = data.draw(st.sampled_from(keys))
+        if data.draw(st.booleans()) or not isinstance(at[key], dict | list):
+            at[key] = data.draw(HOSTILE)
+            break
+        at = at[key]
+    settle(tmp_path, json.dumps(whole).encode())
+
+
+def settle(folder: Path, raw: bytes) -> None:
+    refused = ""
+    try:
+        found = from_text(folder, raw)
+    except UsageFault as error:
+        refused = str(error)
+    if refused:
+        assert "\n" not in refused
+        assert refused.startswith(f"{folder / 'given'}:")
+        return
+    assert found.figures
+    assert all(0 <= figure.value <= 1e103 for figure in found.figures)
+    write_yaml(kept_aside(found.aside, Redactor()))  # what is kept aside can be written
+
+
+@pytest.mark.parametrize(
+    ("raw", "says"),
+    [
+        (b"\x00\x01\x02", ":1: no format fits"),
+        (b"ok\nv\xe4lue\n", ":2: it is not UTF-8"),
+        (b"[" * 100_000, ":1: no format fits"),
+        (b'{"a":' * 100_000, ":1: no format fits"),
+        (b"[]", ":1: no format fits"),
+        (b"{}", ":1: no format fits"),
+        (b"9" * 10_000, ":1: no format fits"),
+        (b'{"benchmarks": 3, "metadata": {"guidellm_version": 1}}', ":1: no format fits"),
+    ],
+)
+def test_what_is_of_no_tool_says_what_was_tried(tmp_path: Path, raw: bytes, says: str) -> None:
+    """Each format that was tried is named with why it does not fit."""
+    with pytest.raises(UsageFault, match=says) as caught:
+        from_text(tmp_path, raw)
+    if "no format" in says:
+        assert "guidellm: it" in str(caught.value)
+        assert "nccl-tests text: no line" in str(caught.value)
+
+
+def test_a_line_that_was_cut_is_named(tmp_path: Path) -> None:
+    """Of several lines of JSON the one that ends too early is told."""
+    line = (DATA / "sglang-serving.jsonl").read_text()
+    with pytest.raises(UsageFault, match=r"given:2: it is no JSON object"):
+        from_text(tmp_path, f"{line.strip()}\n{line[:500]}")
+
+
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [
+        (float("nan"), "mean_ttft_ms is no figure: nan"),
+        (-3.0, "mean_ttft_ms is negative"),
+        ("fast", "mean_ttft_ms is no number: fast"),
+        (True, "mean_ttft_ms is no number"),
+        ([1], "mean_ttft_ms is no number: list"),
+    ],
+)
+def test_a_value_that_is_no_figure_is_named(tmp_path: Path, value: object, says: str) -> None:
+    """NaN, negative and wrongly typed values are refused with file, line and field."""
+    data = json.loads((DATA / "sglang-serving.jsonl").read_text())
+    with pytest.raises(UsageFault, match=f"given:1: {says}"):
+        from_text(tmp_path, json.dumps({**data, "mean_ttft_ms": value}))
+
+
+def test_empty_missing_and_giant_files_are_refused(tmp_path: Path) -> None:
+    """Nothing is read of a file that cannot be a result."""
+    empty, giant = tmp_path / "empty", tmp_path / "giant"
+    empty.write_bytes(b" \n")
+    with giant.open("wb") as file:
+        file.truncate(1 << 40)
+    for path, says in (
+        (empty, "it is empty"),
+        (giant, "1048576 MiB"),
+        (tmp_path / "none", "there is no such file"),
+        (tmp_path, "it is no file"),
+        (Path("/dev/zero"), "it is no file"),
+    ):
+        with pytest.raises(UsageFault, match=says):
+            read(path)
+
+
+def test_secrets_of_a_servers_arguments_are_not_kept() -> None:
+    """What a secret's name holds is taken out, wherever it stands; long lists tell their length."""
+    info = json.loads((LAB / "baseline-c1.jsonl").read_text().splitlines()[0])["server_info"]
+    info |= {"api_key": "abc-def-123", "latencies": [1.0] * 1000}
+    kept = kept_aside({"line 1": {"server_info": info}}, Redactor())
+    assert "abc-def-123" not in repr(kept)
+    assert kept["line 1"]["server_info"]["latencies"] == "left out: 1000 values"
+    assert len(write_yaml(kept)) < 200_000
