@@ -86,7 +86,8 @@ case $round in
   allreduce)  # the settings that matter where GPUs do not reach each other's memory; the first of
     # the second call has no effect on one host, and shows what two starts differ by
     alone nccl_allreduce --set "bytes=$sizes,67108864" --set setting=none,NCCL_P2P_DISABLE=1
-    alone nccl_allreduce --set "bytes=$sizes" --set "setting=NCCL_IB_DISABLE=1,NCCL_PROTO=LL,NCCL_PROTO=LL128,\
+    alone nccl_allreduce --set bytes=8192,32768,57344,262144,1048576,4194304 --set mode=graph \
+      --set "setting=NCCL_IB_DISABLE=1,NCCL_PROTO=LL,NCCL_PROTO=LL128,\
 NCCL_PROTO=Simple,NCCL_ALGO=Tree,NCCL_MAX_NCHANNELS=1,NCCL_MIN_NCHANNELS=16,\
 NCCL_P2P_DISABLE=1+NCCL_PROTO=LL,NCCL_P2P_DISABLE=1+NCCL_PROTO=Simple,\
 NCCL_P2P_DISABLE=1+NCCL_MAX_NCHANNELS=1" ;;
