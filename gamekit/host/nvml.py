@@ -53,7 +53,11 @@ def _gpu(pynvml: Any, handle: Any) -> dict[str, Any]:
     def told(function: Callable[..., Any], *arguments: Any) -> Any:
         return _told(pynvml, function, handle, *arguments)
 
-    memory = told(pynvml.nvmlDeviceGetMemoryInfo)
+    # The newer form leaves out of what is used what the driver keeps, as nvidia-smi does.
+    newer = getattr(pynvml, "nvmlMemory_v2", None)
+    memory = told(pynvml.nvmlDeviceGetMemoryInfo, *([] if newer is None else [newer]))
+    if memory is None:
+        memory = told(pynvml.nvmlDeviceGetMemoryInfo)
     pci = told(pynvml.nvmlDeviceGetPciInfo)
     mig = told(pynvml.nvmlDeviceGetMigMode)
     utilization = told(pynvml.nvmlDeviceGetUtilizationRates)

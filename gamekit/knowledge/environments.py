@@ -30,6 +30,8 @@ _LAST = len(_GROUPS)
 _BY_PAIR = ("topology.", "p2p.")
 # Not throttling: a GPU that has nothing to do.
 _IDLE = "gpu_idle"
+# Of another value in every start, without steering anything; earlier releases recorded it.
+_NO_SETTING = "variables.SGLANG_RUN_ID"
 # Clocks follow the load from second to second; less than this is no other state.
 _CLOCK_SHARE = 0.05
 _BUSY_LOAD = 2.0
@@ -185,6 +187,7 @@ def _flat(environment: Environment) -> dict[str, str]:
             flat[field] = f"{len(known)} x {known[0]}" if alike else ", ".join(known)
         else:
             flat[field] = str(value)
+    flat.pop(_NO_SETTING, None)
     return flat
 
 

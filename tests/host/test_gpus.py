@@ -34,7 +34,10 @@ def nvmlSystemGetCudaDriverVersion_v2(): return 12080
 def nvmlDeviceGetCount(): return 2
 def nvmlDeviceGetHandleByIndex(number): return number
 def nvmlDeviceGetName(handle): return "NVIDIA H200 MIG 1g.18gb" if handle == "m" else "NVIDIA H200"
-def nvmlDeviceGetMemoryInfo(handle): return Of(total=143771 * 1024**2, used=1024**3)
+nvmlMemory_v2 = 2
+def nvmlDeviceGetMemoryInfo(handle, version=1):
+    if version == 2 and handle: raise NVMLError("Not Supported")
+    return Of(total=143771 * 1024**2, used=1024**3)
 def nvmlDeviceGetPciInfo(handle): return Of(busId=b"00000000:00:06.0")
 def nvmlDeviceGetMigMode(handle): return (1, 1) if handle == 0 else (0, 0)
 def nvmlDeviceGetMaxMigDeviceCount(handle): return 7

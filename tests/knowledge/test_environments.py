@@ -131,6 +131,12 @@ def test_a_variable_that_got_lost_is_a_difference() -> None:
     assert "unknown after: variables.NCCL_ALGO" in words(stated, captured)
 
 
+def test_the_name_of_a_start_is_no_setting() -> None:
+    """A variable that is another in every start explains nothing."""
+    one, other = ({"variables": {"SGLANG_RUN_ID": name}, "driver": "1"} for name in "ab")
+    assert words(one, other) == "nothing that both recorded differs"
+
+
 def test_variables_of_different_processes_are_not_taken_for_lost() -> None:
     """Those of an engine that gamekit started, and those of the shell beside another, differ."""
     engine = {"python": "3.12", "start": "s1", "variables": {"CUDA_MODULE_LOADING": "AUTO"}}
