@@ -46,6 +46,11 @@ class Given:
             ) from None
 
     @cached_property
+    def lines(self) -> tuple[str, ...]:
+        """Its lines as editors count them: a line separator within a text of JSON ends none."""
+        return tuple(line.removesuffix("\r") for line in self.text.split("\n"))
+
+    @cached_property
     def whole(self) -> Fields | None:
         """The file as one JSON object; None where it is none."""
         data = _parsed(self.text)
@@ -58,7 +63,7 @@ class Given:
         Raises ``UsageFault`` for a later line that is none: the file was cut, or two were mixed.
         """
         found: list[Fields] = []
-        for number, line in enumerate(self.text.splitlines(), start=1):
+        for number, line in enumerate(self.lines, start=1):
             if not line.strip():
                 continue
             data = _parsed(line)

@@ -27,7 +27,7 @@ def parse(given: Given) -> Taken:
     """The figures of every size. Raises ``UsageFault``, for a row that was cut too."""
     test = Test()
     columns: list[str] = []
-    for number, line in enumerate(given.text.splitlines(), start=1):
+    for number, line in enumerate(given.lines, start=1):
         if _HEADING.match(line):
             columns = line.lstrip("# ").split()
         elif _ROW.match(line) and columns:
@@ -40,7 +40,7 @@ def parse(given: Given) -> Taken:
     if test.nccl:
         environment["nccl"] = test.nccl
     own = _OWN_VERSION.search(given.text)
-    aside = [line.lstrip("# ") for line in given.text.splitlines() if line.startswith("# ")]
+    aside = [line.lstrip("# ") for line in given.lines if line.startswith("# ")]
     return Taken(
         NAME,
         found,

@@ -14,9 +14,10 @@ from gamekit.imports.sglang_engine import is_stand_in, subject_of
 from gamekit.launch.log import EngineLog, Tick
 
 NAME = "sglang server log"
-_TICK = re.compile(rb"\bDecode batch\b.*#running-req: ")
-_ARGUMENTS = re.compile(r"\bserver_args=ServerArgs\((.*)\)\s*$", re.MULTILINE)
-_ARGUMENT = re.compile(r"\b(\w+)=('[^']*'|-?\d+|None)(?:, |$)")
+# Bounded: a line without end would be searched from each of its words.
+_TICK = re.compile(rb"\bDecode batch\b.{0,200}?#running-req: ")
+_ARGUMENTS, _MOST_ARGUMENTS = "server_args=ServerArgs(", 100_000
+_ARGUMENT = re.compile(r"\b(\w+)=('[^']*'|-?\d{1,18}|None)(?:, |\)|$)")
 _CONVENTION = (
     "mean of the log's decode lines, each over some forwards; the first after idle left out"
 )
@@ -116,9 +117,9 @@ def _graphs(group: Sequence[Tick]) -> str | None:
 
 def _subject(given: Given) -> tuple[dict[str, Field], dict[str, Field]]:
     text = given.raw.decode("utf-8", "replace")
-    found = _ARGUMENTS.search(text)
+    told = text.partition(_ARGUMENTS)[2][:_MOST_ARGUMENTS].partition("\n")[0]
     arguments: dict[str, object] = {}
-    for name, value in _ARGUMENT.findall(found[1] if found else ""):
+    for name, value in _ARGUMENT.findall(told):
         if value == "None":
             arguments[name] = None
         else:

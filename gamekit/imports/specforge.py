@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gamekit.imports.figures import Figure, Taken
@@ -21,6 +21,7 @@ _POSITION_LINE = re.compile(
     r"\bEval - (?:Step|Epoch) (\d+) .*position (\d{1,2}), +Acc: ([0-9.]+)\s*$"
 )
 _TOLERANCE = 1e-3
+_LONGEST = 10_000
 
 
 @dataclass
@@ -39,8 +40,7 @@ def recognises(given: Given) -> str | None:
         metrics = given.whole.data.get("metrics")
         named = isinstance(metrics, dict) and any(str(one).startswith("eval/") for one in metrics)
         return None if named else "its metrics have no eval/..."
-    lines = given.text.splitlines()
-    if any(_METRICS_LINE.search(line) or _POSITION_LINE.search(line) for line in lines):
+    if any(_METRICS_LINE.search(line) or _POSITION_LINE.search(line) for _, line in _short(given)):
         return None
     return "no line is an evaluation (step N: {'eval/...'}, or Eval - Step N, position ...)"
 
@@ -137,7 +137,7 @@ def _whole(given: Given) -> dict[int, Evaluation]:
 
 def _lines(given: Given) -> dict[int, Evaluation]:
     found: dict[int, Evaluation] = {}
-    for number, line in enumerate(given.text.splitlines(), start=1):
+    for number, line in _short(given):
         if told := _METRICS_LINE.search(line):
             try:
                 metrics = ast.literal_eval(told[2])
@@ -152,6 +152,13 @@ def _lines(given: Given) -> dict[int, Evaluation]:
             evaluation = found.setdefault(step, Evaluation(number))
             evaluation.accuracies[int(told[2])] = _share(given, number, told[3])
     return found
+
+
+def _short(given: Given) -> Iterator[tuple[int, str]]:
+    """The lines with their numbers, without those too long to be an evaluation."""
+    for number, line in enumerate(given.lines, start=1):
+        if len(line) <= _LONGEST:
+            yield number, line
 
 
 def _step(given: Given, line: int, digits: str) -> int:

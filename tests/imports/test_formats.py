@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gamekit.errors import UsageFault
-from tests.imports.reading import DATA, by_metric, from_file, from_text
+from imports.reading import DATA, by_metric, from_file, from_text
 
 
 def nccl(name: str) -> dict[str, float]:

@@ -15,7 +15,7 @@ from gamekit.host.redact import Redactor
 from gamekit.imports.aside import kept_aside
 from gamekit.imports.given import read
 from gamekit.strict_yaml import write_yaml
-from tests.imports.reading import DATA, LAB, from_text
+from imports.reading import DATA, LAB, from_text
 
 # One file for all examples: each overwrites it.
 shared = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
@@ -165,3 +165,21 @@ def test_secrets_of_a_servers_arguments_are_not_kept() -> None:
     assert "abc-def-123" not in repr(kept)
     assert kept["line 1"]["server_info"]["latencies"] == "left out: 1000 values"
     assert len(write_yaml(kept)) < 200_000
+
+
+def test_a_line_separator_within_a_text_ends_no_line(tmp_path: Path) -> None:
+    """JSON that holds U+2028 as it is, as clients write answers, is one line."""
+    data = json.loads((DATA / "sglang-serving-rust.jsonl").read_text())
+    data["generated_texts"] = ["a\u2028b\x85c"]
+    found = from_text(tmp_path, json.dumps(data, ensure_ascii=False))
+    assert len(found.figures) == 6
+
+
+@pytest.mark.parametrize(
+    "word",
+    ["Decode batch ", "server_args=ServerArgs(a", "step 1: {'eval/", "Eval - Step 1 ", "# size"],
+)
+def test_a_line_without_end_is_read_to_its_end(tmp_path: Path, word: str) -> None:
+    """A megabyte in one line, of the words that formats look for, is refused like any other."""
+    with pytest.raises(UsageFault, match="no format fits"):
+        from_text(tmp_path, word * (1_000_000 // len(word)))

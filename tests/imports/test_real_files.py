@@ -9,7 +9,7 @@ import pytest
 
 from gamekit.imports.detect import FORMATS
 from gamekit.imports.given import Given
-from tests.imports.reading import DATA, LAB, RECORDINGS, by_metric, from_file
+from imports.reading import DATA, LAB, RECORDINGS, by_metric, from_file
 
 SERVING = {
     "ttft": r"Mean TTFT \(ms\): +([\d.]+)",
