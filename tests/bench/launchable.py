@@ -14,6 +14,7 @@ SCRIPTED = '''"""A scripted engine: python engine.py --port N [--steps N] [--die
 
 import argparse
 import json
+import mmap
 import os
 import sys
 import time
@@ -29,8 +30,10 @@ given.add_argument("--capture", default="target verify,draft decode,draft extend
 given.add_argument("--cuda-graph", default="True")
 given.add_argument("--api-key")
 given.add_argument("--step-times")
+given.add_argument("--loads", type=argparse.FileType("rb"))
 options = given.parse_args()
 served = 0
+library = options.loads and mmap.mmap(options.loads.fileno(), 0, access=mmap.ACCESS_READ)
 info = {"model_path": "tiny", "version": "1", "load_format": options.load_format,
         "speculative_algorithm": None,
         "internal_states": [{"memory_usage": {"weight": 0.27, "kvcache": 26.5, "graph": 0.07}}]}

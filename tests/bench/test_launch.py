@@ -156,6 +156,21 @@ def test_what_the_engine_and_the_launch_tell_is_not_told_again(root: Path, tmp_p
     assert run.facts["graphs"] == graphs
 
 
+def test_nccl_and_packages_are_those_that_the_engine_has_loaded(root: Path, tmp_path: Path) -> None:
+    """A run records what the engine's process runs with, whatever is installed beside gamekit."""
+    folder = tmp_path / "site-packages"
+    library = folder / "nvidia/nccl/lib/libnccl.so.2"
+    library.parent.mkdir(parents=True)
+    library.write_bytes(b"NCCL version 2.28.9+cuda13.0")
+    (folder / "torch-2.11.0.dist-info").mkdir()
+    (folder / "torch-2.11.0.dist-info/METADATA").write_text("Name: torch\nVersion: 2.11.0\n")
+    (outcome,) = bench(root, f"{script(tmp_path)} --loads {library}")
+    environment = run_of(outcome).environment
+    assert environment.nccl == "2.28.9"
+    assert environment.packages["torch"] == "2.11.0"
+    assert environment.memory_gib is not None
+
+
 def test_a_phase_that_was_not_captured_runs_eager(root: Path, tmp_path: Path) -> None:
     """A log that tells of no capture of the verify forward makes the subject eager."""
     (outcome,) = bench(root, f"{script(tmp_path)} --steps 2 --capture 'draft extend'")
