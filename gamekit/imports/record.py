@@ -69,7 +69,10 @@ def measurement(
     series: str | None,
 ) -> Measurement:
     """The finding of one figure."""
-    low, high, kind = figure.interval or (None, None, None)
+    interval = {}
+    if figure.interval is not None:
+        low, high, kind = figure.interval
+        interval = {"low": _rounded(low), "high": _rounded(high), "range": kind}
     about = ", ".join(f"{key} {value}" for key, value in figure.parameters.items())
     title = f"{title_of_metric(figure.metric)} by {source.tool}{f', {about}' if about else ''}"
     return Measurement.model_validate(
@@ -82,10 +85,8 @@ def measurement(
             "value": Quantity.model_validate(
                 {
                     "unit": figure.unit,
-                    "value": figure.value,
-                    "low": low,
-                    "high": high,
-                    "range": kind,
+                    "value": _rounded(figure.value),
+                    **interval,
                     "count": figure.count,
                 }
             ),
@@ -95,6 +96,11 @@ def measurement(
             "convention": figure.convention,
         }
     )
+
+
+def _rounded(value: float) -> float:
+    # Six digits: more than any of these tools can measure, and what it prints is shorter still.
+    return float(f"{value:.6g}")
 
 
 @dataclass(frozen=True)
