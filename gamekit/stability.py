@@ -11,6 +11,7 @@ from bisect import bisect_left, bisect_right, insort
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from statistics import fmean, median
 from typing import Literal
 
@@ -180,17 +181,22 @@ def outliers(samples: Sequence[float]) -> Instability | None:
 
 
 def _exact_p(count: int, score: int) -> float:
-    # Orders of `count` samples by their number of inversions: the Mahonian numbers.
-    ways = [1]
-    for size in range(2, count + 1):
-        longer = [0] * (len(ways) + size - 1)
-        for inversions, number in enumerate(ways):
-            for more in range(size):
-                longer[inversions + more] += number
-        ways = longer
     pairs = count * (count - 1) // 2
-    tail = sum(ways[: (pairs - abs(score)) // 2 + 1])
+    tail = sum(_orders_by_inversions(count)[: (pairs - abs(score)) // 2 + 1])
     return min(1.0, 2 * tail / math.factorial(count))
+
+
+@cache
+def _orders_by_inversions(count: int) -> tuple[int, ...]:
+    """How many orders of ``count`` samples have 0, 1, 2, ... inversions: the Mahonian numbers."""
+    if count < 2:
+        return (1,)
+    fewer = _orders_by_inversions(count - 1)
+    longer = [0] * (len(fewer) + count - 1)
+    for inversions, number in enumerate(fewer):
+        for more in range(count):
+            longer[inversions + more] += number
+    return tuple(longer)
 
 
 def _ties(count: int) -> int:

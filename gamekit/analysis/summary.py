@@ -62,16 +62,27 @@ def summarize(knowledge: Knowledge) -> Summary:
 
 def _warnings(knowledge: Knowledge) -> list[str]:
     warnings = []
+    between_runs: Counter[tuple[str, str]] = Counter()
     for record in knowledge.of_kind("series"):
         view = knowledge.series(record.id)
         if view.shifted is not None:
-            change = f"{view.shifted.before.id} → {view.shifted.after.id}"
-            warnings.append(f"series {record.id} has shifted, {change}: a review would settle it")
+            before, after = view.shifted.before, view.shifted.after
+            if record.run is not None and before.run is not None and after.run is not None:
+                between_runs[before.run.id, after.run.id] += 1
+            else:
+                change = f"{before.id} → {after.id}"
+                warnings.append(
+                    f"series {record.id} has shifted, {change}: a review would settle it"
+                )
         # A series that a run began is waited for by nobody.
         if record.run is None and view.current is None and _only_inadequate(knowledge, record.id):
             warnings.append(
                 f"series {record.id} has no current figure: its measurements are inadequate"
             )
+    # One run of a sweep has hundreds of series.
+    for (one, other), count in between_runs.items():
+        series = "1 series that a run began has" if count == 1 else f"{count} series of runs have"
+        warnings.append(f"{series} shifted from {one} to {other}: gamekit compare {one} {other}")
     return warnings
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 
 from pydantic import Field, JsonValue
@@ -30,7 +31,7 @@ from gamekit.findings.base import Line, Strict, Text
 from gamekit.store.digits import lost_digits
 from gamekit.store.root import FINDINGS_FOLDER, Config, read_config
 from gamekit.store.validate import validated
-from gamekit.strict_yaml import Document, read_yaml
+from gamekit.strict_yaml import Document, file_bytes, parse_yaml
 
 
 @dataclass(frozen=True)
@@ -161,7 +162,15 @@ def findings_files(root: Path) -> list[Path]:
 
 
 def _read_file(path: Path, file: str) -> tuple[Topic, list[Record]]:
-    return read_findings(read_yaml(path, file), file)
+    topic, records = _read_bytes(file_bytes(path, file), file)
+    return topic, list(records)
+
+
+@lru_cache(maxsize=1000)
+def _read_bytes(data: bytes, file: str) -> tuple[Topic, tuple[Record, ...]]:
+    """What a file of these bytes holds: whoever loads again, as ``serve`` does, reads only news."""
+    topic, records = read_findings(parse_yaml(data, file), file)
+    return topic, tuple(records)
 
 
 def read_findings(document: Document, file: str) -> tuple[Topic, list[Record]]:
