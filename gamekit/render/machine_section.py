@@ -77,11 +77,11 @@ class MachineSection:
         return [one for one in here if one.mode == "graph" or one.setting not in graphed]
 
     def effects_in_words(self, group: AllReduces) -> str:
-        """Those effects as ``NCCL_X=1 2.10 (2.05 to 2.15), slower``."""
-        return "; ".join(
-            f"{one.setting} {_with_interval(one.ratio.figure)}, {one.effect}"
-            for one in self.decode_effects(group)
-        )
+        """Those effects as ``slower: NCCL_X=1 2.10 (2.05 to 2.15); inconclusive: ...``."""
+        groups: dict[str, list[str]] = {"slower": [], "faster": [], "inconclusive": []}
+        for one in self.decode_effects(group):
+            groups[one.effect].append(f"{one.setting} {_with_interval(one.ratio.figure)}")
+        return "; ".join(f"{effect}: {', '.join(each)}" for effect, each in groups.items() if each)
 
     def ratio(self, ratio: float | None) -> str:
         """A ratio of two figures, or a dash."""

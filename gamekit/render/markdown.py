@@ -27,7 +27,7 @@ _ANYWHERE = re.compile(
     r"""
       (?P<backslash>[\\`\[\]|*])                 # code, links, footnotes, table cells, emphasis
     | (?P<tag><)
-    | (?P<entity>&(?=\#?\w+;))
+    | (?P<entity>&(?=\#|\w+;))
     | (?P<rare>[$~^])                            # GitHub's mathematics, strikethrough, superscript
     | (?P<emoji>:(?=[\w+-]+:))
     | (?P<under>(?<![^\W_])_|_(?![^\W_]))        # inside a word an underscore is only itself

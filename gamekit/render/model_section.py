@@ -44,6 +44,7 @@ class PredictionRow:
 class Predictions:
     """One chain whose rates were predicted from each other."""
 
+    target: str | None
     what: str
     other_target: bool
     prefill_included: bool
@@ -116,15 +117,24 @@ class ModelSection:
         return [self._shown(one) for one in judged if one is not None]
 
     def main_predictions(self) -> list[Predictions]:
-        """Those of decoding alone, where there are any: prefill is no part of a cycle."""
+        """One a target, that of the most accept lengths; the page on the decision has all.
+
+        Those of decoding alone, where there are any: prefill is no part of a cycle.
+        """
         found = self.predictions()
-        return [one for one in found if not one.prefill_included] or found
+        decoding = [one for one in found if not one.prefill_included] or found
+        best: dict[str | None, Predictions] = {}
+        for one in decoding:
+            if one.target not in best or len(one.rows) > len(best[one.target].rows):
+                best[one.target] = one
+        return list(best.values())
 
     def _shown(self, error: ModelError) -> Predictions:
         cycle, host = error.cycle, self._calibration.host
         own = (cycle.subject.target, cycle.subject.host)
         low, high = numbers.percent(error.range.low), numbers.percent(error.range.high)
         return Predictions(
+            target=cycle.subject.target,
             what=_what(cycle),
             other_target=host is None or (host.subject.target, host.subject.host) != own,
             prefill_included=cycle.whole_requests,
@@ -226,6 +236,7 @@ def _what(cycle: Cycle) -> str:
         *(["random weights"] if subject.weights == "dummy" else []),
         *(["imposed lengths"] if imposed else []),
         f"{subject.steps} steps",
+        *([f"{subject.concurrency} in flight"] if (subject.concurrency or 1) > 1 else []),
         subject.host,
     ]
     said = ", ".join(str(one) for one in known)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from gamekit import numbers
@@ -131,11 +132,27 @@ class PlanContent:
         return found
 
     def _of_others(self, result: ClaimResult) -> bool:
-        """Whether it was computed from published figures alone: nothing is said of this host."""
+        """Whether it was computed from published figures, or those of other hosts, alone.
+
+        Then it says nothing of the host that the plan is about.
+        """
         if result.stated is not None or not isinstance(result.computed, Known):
             return False
-        grades = [self._knowledge.grade(leaf) for leaf in result.computed.leaves]
-        return bool(grades) and all(one is not None and one.name == "published" for one in grades)
+        leaves = result.computed.leaves
+        grades = [self._knowledge.grade(leaf) for leaf in leaves]
+        if grades and all(one is not None and one.name == "published" for one in grades):
+            return True
+        hosts = {self._knowledge.host(leaf) for leaf in leaves}
+        return self._own_host is not None and bool(hosts) and not hosts & {self._own_host, None}
+
+    @cached_property
+    def _own_host(self) -> str | None:
+        """The host that the plan is about: that of its baseline."""
+        model = self._knowledge.config.model
+        if model is None:
+            return None
+        series = self._view.finding(model.baseline)
+        return series.match.host if isinstance(series, Series) else None
 
     def explanation(self, name: str) -> str:
         """One sentence that says how a claim comes to its verdict."""

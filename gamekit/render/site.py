@@ -124,6 +124,10 @@ class SiteContent:
         """Of each key number that was measured on a host, the boots that its figure rests on."""
         return [one for one in boots_of_key_numbers(self._knowledge) if one.parts]
 
+    def boots_with(self, standing: str) -> list[str]:
+        """The key numbers whose boots stand so: newest, gone or unknown."""
+        return [one.name for one in self.boots() if one.standing == standing]
+
     def conclusions(self) -> dict[str, str]:
         """What the findings lead to today, by name."""
         return standing_conclusions(self._knowledge)

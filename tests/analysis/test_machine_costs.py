@@ -153,5 +153,5 @@ def test_the_decode_step_s_message_speaks_for_the_group() -> None:
     assert row.size == 65536
     assert section.size(row.size) == "66 kB"
     assert re.fullmatch(
-        r"NCCL_PROTO=LL 0\.5\d* \(0\.4\d+ to 0\.5\d+\), faster", section.effects_in_words(group)
+        r"faster: NCCL_PROTO=LL 0\.5\d* \(0\.4\d+ to 0\.5\d+\)", section.effects_in_words(group)
     )

@@ -26,11 +26,11 @@ DAY = datetime(2026, 12, 1, 10, 0, tzinfo=UTC)
 
 
 def copy_of_repository(folder: Path) -> Path:
-    """The curated findings, configuration, templates and rendered plan, without measured runs."""
+    """The curated findings and the configuration, without measured runs and what rests on them."""
     shutil.copytree(
         REPOSITORY / "findings",
         folder / "findings",
-        ignore=shutil.ignore_patterns("measured"),
+        ignore=shutil.ignore_patterns("measured", "lab"),
     )
     shutil.copy(REPOSITORY / "gamekit.yaml", folder)
     return folder

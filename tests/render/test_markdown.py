@@ -116,6 +116,7 @@ def test_hostile_text_is_shown_literally(reader, convert, text):
 @pytest.mark.parametrize(("reader", "convert"), READERS)
 @given(first=NOISE, second=NOISE)
 @example("a|b", "`|`\n|")
+@example("", "&#1")
 def test_table_keeps_its_columns(reader, convert, first, second):
     """Whatever two cells hold, a row has exactly two, and each shows its own text."""
     source = f"| one | two |\n|---|---|\n| {cell(first)} x | {cell(second)} y |\n"
