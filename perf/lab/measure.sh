@@ -66,6 +66,11 @@ case $round in
   load)  # many requests at once, and the cycle by the engine's own clock
     measure "serving_load speculation_cycle" "--set input_ids=64 --set warmup=2 \
       --set concurrency=1,16" "$(eagle 3 2)" "$(eagle 3 3)" ;;
+  ranks-cycle)  # the same for the cycle alone: six engines at once disturb each other's processors
+    two="--tp {tp} --enforce-disable-flashinfer-allreduce-fusion --disable-custom-all-reduce"
+    measure serving_decode "$ids --set tp=2 --set direct=0 --set host_memory=1 --set starts=2" \
+      "NCCL_P2P_DISABLE={direct} $(eagle 3 2 "$two")" \
+      "NCCL_P2P_DISABLE={host_memory} $(eagle 3 2 "$two")" ;;
   ranks)  # two GPUs: what the all-reduce adds to a forward, by its transport
     # Fused into flashinfer they would not be NCCL's, and might use NVLink multicast.
     two="--tp {tp} --enforce-disable-flashinfer-allreduce-fusion"
