@@ -267,3 +267,30 @@ def test_a_topic_named_index_has_a_page_of_its_own(root):
     render(root)
     assert check(root) == []
     assert (root / "docs" / "findings" / "index-topic.md").exists()
+
+
+@pytest.mark.parametrize(("host", "shown"), [("kimi-pcie8", True), ("another-host", False)])
+def test_conclusions_of_other_hosts_are_not_in_the_plan(root: Path, host: str, shown: bool) -> None:
+    """What is computed from another host's figures alone is shown on the site, and not here."""
+    said = {"kind": "person", "name": "Ada", "said": "2026-12-01"}
+    figure = {
+        "id": "rate-there",
+        "kind": "measurement",
+        "title": "A rate",
+        "metric": "decode_rate",
+        "value": {"value": 40, "unit": "tok/s"},
+        "subject": {"target": "Other", "host": host},
+        "source": said,
+    }
+    claim = {
+        "id": "twice-the-rate",
+        "kind": "claim",
+        "title": "Twice the rate",
+        "statement": "What two such machines would give.",
+        "formula": "2 * [rate-there]",
+        "unit": "tok/s",
+        "source": said,
+    }
+    text = write_yaml({"schema": 1, "findings": [figure, claim]})
+    (root / "findings" / "there.yaml").write_text(text, encoding="utf-8")
+    assert ("Twice the rate" in _plan(root)) is shown
