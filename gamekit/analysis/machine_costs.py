@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, cast
 
-from gamekit.findings import Series
+from gamekit.findings import Measurement, Series
 from gamekit.findings.subject import Setting
 from gamekit.knowledge import Knowledge
 from gamekit.ranges import Range
@@ -23,10 +23,14 @@ _CONTROL = "none"
 
 @dataclass(frozen=True)
 class Cost:
-    """A current figure, and the series that it is of."""
+    """A current figure, and the series that it is of.
+
+    ``transport`` is what NCCL's own log says that the data went by, empty where it says nothing.
+    """
 
     series: str
     figure: Range
+    transport: str = ""
 
 
 @dataclass(frozen=True)
@@ -202,8 +206,21 @@ def _found(knowledge: Knowledge, metrics: tuple[str, ...]) -> Iterator[_Found]:
             series.match.host,
             series.match.cuda_graphs == "captured" or parameters.get("mode") == "graph",
             parameters,
-            Cost(record.id, figure),
+            Cost(record.id, figure, _transport(knowledge, record.id)),
         )
+
+
+def _transport(knowledge: Knowledge, series: str) -> str:
+    """By the facts of the case in which the series' current figure was measured."""
+    current = knowledge.series(series).current
+    if current is None or current.run is None or not isinstance(current.finding, Measurement):
+        return ""
+    for case in current.run.cases:
+        said = case.facts.get("nccl")
+        if case.subject.parameters == current.finding.subject.parameters and isinstance(said, dict):
+            used = said.get("transports")
+            return ", ".join(sorted(used)) if isinstance(used, dict) else ""
+    return ""
 
 
 def _rest(found: _Found, *shown: str) -> Side:

@@ -83,6 +83,10 @@ class MachineSection:
             groups[one.effect].append(f"{one.setting} {_with_interval(one.ratio.figure)}")
         return "; ".join(f"{effect}: {', '.join(each)}" for effect, each in groups.items() if each)
 
+    def transport(self, cost: Cost | None) -> str:
+        """What the data went by, or a dash."""
+        return cost.transport if cost is not None and cost.transport else "-"
+
     def ratio(self, ratio: float | None) -> str:
         """A ratio of two figures, or a dash."""
         return "-" if ratio is None else numbers.number(ratio)

@@ -115,6 +115,28 @@ def test_the_effect_of_a_setting_is_its_ratio_to_the_control() -> None:
     assert effect.latency.figure.mid == pytest.approx(27.0)
 
 
+def test_the_transport_is_that_of_nccl_s_log_in_the_case_that_counts() -> None:
+    """It is read from the facts of the run's own case, and empty where the log said nothing."""
+    logged = reduces(1, "allreduce_latency", 9.0, "graph", 57344)
+    logged["run"]["cases"] = [
+        {
+            "subject": {"host": "lab", "parameters": {"bytes": 8192}},
+            "facts": {"nccl": {"transports": {"SHM/direct": 8}}},
+        },
+        {
+            "subject": logged["findings"][1]["subject"],
+            "facts": {"nccl": {"transports": {"P2P/IPC": 4, "P2P/CUMEM": 44}}},
+        },
+    ]
+    knowledge = known(logged, reduces(2, "allreduce_latency", 9.0, "graph", 8192))
+    (group,) = all_reduces(knowledge)
+    costs = {row.size: row.graph for row in group.rows}
+    assert {size: cost.transport for size, cost in costs.items() if cost is not None} == {
+        8192: "",
+        57344: "P2P/CUMEM, P2P/IPC",
+    }
+
+
 @given(st.floats(0.1, 10), st.floats(0, 1))
 def test_an_effect_needs_its_whole_interval_beyond_five_per_cent(
     middle: float, half: float
