@@ -57,7 +57,8 @@ def command(as_json: bool, **told: Range | tuple[Range, ...] | int | None) -> No
 
     With any option it computes from the numbers given and from nothing else; without, from the
     findings that gamekit.yaml names. Each number may be a range, LOW:HIGH; one without a range is
-    taken as exact. What cannot be, or is not known, is an answer, and the exit code is 0.
+    taken as exact. What is not known, or cannot be reached, is an answer, and the exit code is 0;
+    numbers that cannot be together, such as an accept length above steps + 1, are exit code 2.
     """
     numbers = {name: value for name, value in told.items() if value is not None}
     given = _from_numbers(numbers) if numbers else _from_knowledge_base()
