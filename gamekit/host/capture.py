@@ -89,7 +89,7 @@ def capture(redactor: Redactor, environ: Mapping[str, str] = os.environ) -> Capt
         "iommu": no_iommu,
         "acs": no_acs,
         "container": evidence,
-        "cuda_torch": "torch is not installed here, or does not tell it",
+        "cuda_torch": "torch is not installed here, or is built without CUDA",
         "nccl": "no process of an engine was named"
         + (f": {installed} is installed, not loaded" if installed else ", and none is installed"),
         **({} if gpus.rows is None else _untold(found)),
