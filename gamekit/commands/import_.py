@@ -88,6 +88,10 @@ def _tell(prepared: Prepared, written: str | None, *, append: bool) -> None:
     if prepared.already:
         first = prepared.already[0]
         say(f"imported before, as {first.file}: nothing is written")
+        paragraph(
+            f"if its subject is wrong: git rm {first.file} (rm where it was never committed),"
+            " then import again with the right --subject"
+        )
     _tell_figures(prepared)
     for text in record.left_out:
         paragraph(f"not taken: {text}", "  ")
@@ -112,7 +116,7 @@ def _tell_figures(prepared: Prepared) -> None:
         shown = wording.figure(knowledge, row["id"])
         say(f"  {row['metric']}: {shown}{grade}")
         how = prepared.how.get(row["id"], OWN_WAY)
-        if how != OWN_WAY:
+        if how != OWN_WAY and not prepared.already:  # it joined, or began, its series before
             paragraph(how, "    ")
     own = [row["metric"] for row in rows if prepared.how.get(row["id"]) == OWN_WAY]
     if own and not prepared.already:

@@ -62,6 +62,8 @@ def test_the_same_file_again_is_told_and_not_written(base: Path, gamekit) -> Non
     copy.write_bytes((DATA / "vllm-serve.json").read_bytes())
     shown = gamekit("import", str(copy), "--append", "--subject", "host=other")
     assert "imported before, as findings/imported/" in shown
+    assert "if its subject is wrong: git rm" in shown
+    assert "series" not in shown
     assert [path.read_bytes() for path in imported(base)] == before
     told = json.loads(gamekit("import", str(copy), "--append", "--json"))
     assert told["file"] is None
