@@ -14,6 +14,7 @@ from gamekit.ranges import Range
 Side = tuple[tuple[str, Setting], ...]
 Effect = Literal["faster", "slower", "inconclusive"]
 
+_REFUSED = {"superseded", "disputed", "retracted", "unreproduced"}
 # A group of ranks is started once a run, and two starts differ: on the lab's two GPUs a setting
 # that does nothing there (NCCL_IB_DISABLE=1) came out as 3 %, with an interval that left 0 out.
 # Less than this, however narrow the interval, is nobody's effect.
@@ -23,13 +24,16 @@ _CONTROL = "none"
 
 @dataclass(frozen=True)
 class Cost:
-    """A current figure, and the series that it is of.
+    """The figure of a series over all its adequate runs.
 
-    ``transport`` is what NCCL's own log says that the data went by, empty where it says nothing.
+    It reaches over the intervals of all of them, since each is of one start: two starts differ by
+    more than the samples of one tell. ``transport`` is what NCCL's own log says that the data of
+    the current one went by, empty where it says nothing.
     """
 
     series: str
     figure: Range
+    starts: int = 1
     transport: str = ""
 
 
@@ -188,26 +192,40 @@ def effect_of(ratio: Range) -> Effect:
 
 
 def _found(knowledge: Knowledge, metrics: tuple[str, ...]) -> Iterator[_Found]:
-    """Current measured figures of these metrics; none of a CPU, a stand-in or a failed run."""
+    """Measured figures of these metrics; none of a CPU, a stand-in or a failed run."""
     for record in knowledge.of_kind("series"):
         series = record.finding
         assert isinstance(series, Series)  # noqa: S101 - asked for by kind
         if series.metric not in metrics or series.match.host is None:
             continue
-        grade = knowledge.grade(record.id)
-        figure = knowledge.figure(record.id).known
         parameters = series.match.parameters
-        if grade is None or grade.name != "adequate" or figure is None:
+        figures = _of_starts(knowledge, record.id)
+        if not figures or parameters.get("device") == "cpu":
             continue
-        if parameters.get("device") == "cpu":
-            continue
+        figure = Range(
+            min(one.low for one in figures),
+            sum(one.mid for one in figures) / len(figures),
+            max(one.high for one in figures),
+        )
         yield _Found(
             series.metric,
             series.match.host,
             series.match.cuda_graphs == "captured" or parameters.get("mode") == "graph",
             parameters,
-            Cost(record.id, figure, _transport(knowledge, record.id)),
+            Cost(record.id, figure, len(figures), _transport(knowledge, record.id)),
         )
+
+
+def _of_starts(knowledge: Knowledge, series: str) -> list[Range]:
+    """The figures of the series' adequate runs that nobody has refused."""
+    figures = []
+    for member in knowledge.series(series).members:
+        grade = knowledge.grade(member.id)
+        refused = _REFUSED & set(knowledge.standing(member.id).statuses)
+        figure = knowledge.figure(member.id).known
+        if grade is not None and grade.name == "adequate" and not refused and figure is not None:
+            figures.append(figure)
+    return figures
 
 
 def _transport(knowledge: Knowledge, series: str) -> str:

@@ -48,8 +48,11 @@ class MachineSection:
         return _over(row.graph for row in stack.rows)
 
     def eager(self, stack: Stack) -> str:
-        """Times of eager forwards over all token counts; empty where none was measured."""
-        return _over(row.eager for row in stack.rows)
+        """Times of eager forwards; empty where none was measured, and of how many where not all."""
+        measured = sum(row.eager is not None for row in stack.rows)
+        missing = 0 < measured < len(stack.rows)
+        some = f" (of {measured} of the {len(stack.rows)})" if missing else ""
+        return _over(row.eager for row in stack.rows) + some
 
     def saved(self, stack: Stack) -> str:
         """Eager over graphed; empty where one of them was not measured."""
@@ -77,11 +80,28 @@ class MachineSection:
         return [one for one in here if one.mode == "graph" or one.setting not in graphed]
 
     def effects_in_words(self, group: AllReduces) -> str:
-        """Those effects as ``slower: NCCL_X=1 2.10 (2.05 to 2.15); inconclusive: ...``."""
+        """Those effects as ``slower: NCCL_X=1 2.10 (2.05 to 2.15); ...``."""
         groups: dict[str, list[str]] = {"slower": [], "faster": [], "inconclusive": []}
         for one in self.decode_effects(group):
             groups[one.effect].append(f"{one.setting} {_with_interval(one.ratio.figure)}")
-        return "; ".join(f"{effect}: {', '.join(each)}" for effect, each in groups.items() if each)
+        words = {"inconclusive": "inconclusive or within 5 %"}
+        return "; ".join(
+            f"{words.get(effect, effect)}: {', '.join(each)}"
+            for effect, each in groups.items()
+            if each
+        )
+
+    def starts(self, group: AllReduces) -> str:
+        """How often its ranks were started for the effects, as ``2 starts``."""
+        counts = {one.ratio.starts for one in self.decode_effects(group)}
+        words = f"{min(counts)} to {max(counts)}" if len(counts) > 1 else f"{max(counts)}"
+        return f"{words} start{'' if counts == {1} else 's'}"
+
+    def text(self, cost: Cost, unit: str = "1") -> str:
+        """A figure with its unit and, in brackets, from the lowest to the highest interval."""
+        middle, span = numbers.middle(cost.figure), numbers.span(cost.figure)
+        shown = numbers.with_unit(middle, unit)
+        return shown if middle == span else f"{shown} ({span})"
 
     def transport(self, cost: Cost | None) -> str:
         """What the data went by, or a dash."""
@@ -120,9 +140,11 @@ def _over(costs: Iterable[Cost | None]) -> str:
 
 
 def _between(values: list[float]) -> str:
+    """From the least to the most: both are figures, so each with its own digits."""
     if not values:
         return ""
-    return numbers.span(Range(min(values), sum(values) / len(values), max(values)))
+    low, high = numbers.number(min(values)), numbers.number(max(values))
+    return low if low == high else f"{low} to {high}"
 
 
 def _with_interval(figure: Range) -> str:

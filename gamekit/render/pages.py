@@ -160,6 +160,7 @@ def _context(view: View) -> dict[str, Any]:
         "name": view.name,
         "figure": view.figure,
         "figure_text": view.figure_text,
+        "linked": view.linked,
         "rounded": view.rounded,
         "why_no_figure": view.why_no_figure,
         "mention": view.mention,

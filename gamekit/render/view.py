@@ -207,6 +207,10 @@ class View:
             )
         )
 
+    def linked(self, name: str, text: str) -> Markdown:
+        """A text about a finding, linked to it; of a series to the member that counts."""
+        return self._linked(markdown.inline(text), self._holder(name))
+
     def _linked(self, shown: Markdown | None, name: str) -> Markdown:
         """A reference link: the id stands in the text, its target once at the document's end."""
         self.knowledge.record(name)
