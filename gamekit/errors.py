@@ -145,3 +145,7 @@ class MachineRefused(GamekitError):
     """The machine said no: disk, permission, network."""
 
     exit_code = 7
+
+
+class ModuleMissing(MachineRefused):
+    """The Python that runs gamekit lacks a module that gamekit needs."""

@@ -14,6 +14,7 @@ import click
 from click.exceptions import Exit, NoArgsIsHelpError
 
 from gamekit.commands.group import cli
+from gamekit.commands.missing import module_missing
 from gamekit.errors import GamekitError, MachineRefused, UsageFault
 
 INTERRUPTED = 130  # 128 + SIGINT, as shells report it
@@ -90,6 +91,9 @@ def _as_gamekit_error(error: BaseException) -> GamekitError:
         return _usage(error)
     if isinstance(error, OSError):
         return _refused(error)
+    missing = module_missing(error)
+    if missing is not None:
+        return missing
     return InternalFault(
         f"a fault of gamekit itself: {type(error).__name__}: {error}",
         mend="report it, with what GAMEKIT_DEBUG=1 shows",

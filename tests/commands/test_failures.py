@@ -147,6 +147,32 @@ def test_a_full_disk_under_stdout_is_one_line_and_exit_7() -> None:
     assert len(done.stderr.splitlines()) == 1
 
 
+@pytest.mark.parametrize("module", ["httptools", "pydantic", "click"])
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_a_python_without_a_module_is_told_and_exit_7(module: str, options: list[str]) -> None:
+    """The line names the module, the Python that lacks it and how to mend that."""
+    program = f"import sys; sys.modules[{module!r}] = None\n"
+    program += "from gamekit.__main__ import main\n"
+    program += f"sys.argv = ['gamekit', 'bench', '--list', *{options!r}]\nmain()"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (7, "")
+    (line,) = done.stderr.splitlines()
+    told = json.loads(line) if options else {}
+    assert f"{sys.executable} has no module '{module}'" in told.get("message", line)
+    assert f"{sys.executable} -m pip install" in told.get("mend", line)
+
+
+def test_a_lost_module_of_gamekit_itself_is_its_own_fault(
+    raising: dict[str, BaseException], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No installation mends an import of what gamekit does not have."""
+    raising["error"] = ModuleNotFoundError("No module named 'gamekit.x'", name="gamekit.x")
+    assert failures.run([]) == 70
+    assert "a fault of gamekit itself" in capsys.readouterr().err
+
+
 def test_without_arguments_the_help_is_shown_and_the_usage_is_wrong() -> None:
     """A bare ``gamekit`` helps on stderr and exits 2, so that an empty variable is noticed."""
     done = subprocess.run(GAMEKIT, capture_output=True, text=True, check=False)
