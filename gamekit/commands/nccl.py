@@ -63,7 +63,7 @@ def show(python: str | None, path: Path | None, as_json: bool) -> None:
     from gamekit.nccl.change import block_of
     from gamekit.nccl.place import interpreter
 
-    asked = interpreter(python or sys.executable)
+    asked = interpreter(sys.executable if python is None else python)
     file = path or _block_file(asked)
     block = None if file is None else block_of(file)
     effective = {n: v for n, v in sorted(os.environ.items()) if n.startswith("NCCL_")}
@@ -202,7 +202,7 @@ def apply(
     values = _wanted(name, also)
     for warning in checked(values):
         click.echo(f"warning: {warning}", err=True)
-    where = place(interpreter(python or sys.executable), path)
+    where = place(interpreter(sys.executable if python is None else python), path)
     change = applied(where, values, force=force)
     if not change.needed:
         say(f"{change.file} has these values already")
@@ -256,7 +256,7 @@ def remove(python: str | None, path: Path | None, dry_run: bool, force: bool) ->
     from gamekit.nccl.change import removed
     from gamekit.nccl.place import interpreter
 
-    file = path or _block_file(interpreter(python or sys.executable))
+    file = path or _block_file(interpreter(sys.executable if python is None else python))
     change = None if file is None else removed(file, force=force)
     if change is None or not change.needed:
         say(f"no block of gamekit nccl{f' in {file}' if file else ''}")

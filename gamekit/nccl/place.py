@@ -13,19 +13,23 @@ from gamekit.errors import MachineRefused, UsageFault
 
 NAME = "sitecustomize.py"
 _SECONDS = 60.0
+_NAME_ONE = "name a Python 3 by --python, such as /opt/engine/bin/python"
 _ANSWER = "gamekit-answer:"
+# The mark as a program writes it: one that only prints its arguments, as echo does, has no answer.
+_MARK = '"\\n" + "gamekit-" + "answer:"'
 # For any Python 3, with what its site module made of its path. `python -c` puts "" in front of the
 # path only after sitecustomize was imported.
 _ASK = f"""
 import json, sys, sysconfig
 from importlib.machinery import PathFinder
 path = sys.path[1:] if sys.path[:1] == [""] else sys.path
+path = [entry for entry in path if isinstance(entry, str)]
 found = []
 for entry in path:
     spec = PathFinder.find_spec("sitecustomize", [entry])
     if spec is not None and spec.loader is not None and spec.origin:
         found.append([entry, spec.origin])
-print("\\n{_ANSWER}" + json.dumps([
+print({_MARK} + json.dumps([
     path, found, sysconfig.get_paths()["purelib"], sysconfig.get_paths()["stdlib"],
     sys.prefix != sys.base_prefix,
 ]))
@@ -69,11 +73,33 @@ def child(
 ) -> str:
     """What a child interpreter answered; its program prints it behind the mark of ``answering``.
 
-    Raises ``UsageFault`` when there is no such program, ``MachineRefused`` when it does not start,
-    answers nothing, or takes more than a minute.
+    Raises ``UsageFault`` when there is no such program or it is no Python 3, ``MachineRefused``
+    when it does not start, answers nothing, or takes more than a minute.
     """
+    if not executable:
+        raise UsageFault("the interpreter's name is empty", mend=_NAME_ONE)
+    done = _run(executable, arguments, environment)
+    # What its sitecustomize prints stands before, and what it prints at the end behind.
+    mark = done.stdout.rfind(_ANSWER.encode("ascii"))
+    if done.returncode == 0 and mark >= 0:
+        answer = done.stdout[mark + len(_ANSWER) :].partition(b"\n")[0]
+        return answer.decode("utf-8", "surrogateescape")
+    # What another program says of arguments that were meant for Python helps nobody.
+    bare = _run(executable, ["-I", "-S", "-c", f"print({_MARK})"], environment)
+    if bare.returncode != 0 or _ANSWER.encode("ascii") not in bare.stdout:
+        raise UsageFault(f"{executable} is no working Python 3 interpreter", mend=_NAME_ONE)
+    told = done.stderr.decode("utf-8", "backslashreplace").strip().splitlines()
+    raise MachineRefused(
+        f"{executable} ended with {done.returncode}{f': {told[-1]}' if told else ''}",
+        mend="it is a Python, but not with what it imports at its start: mend that",
+    )
+
+
+def _run(
+    executable: str, arguments: Sequence[str], environment: Mapping[str, str] | None
+) -> subprocess.CompletedProcess[bytes]:
     try:
-        done = subprocess.run(  # noqa: S603 - the interpreter that the user named
+        return subprocess.run(  # noqa: S603 - the interpreter that the user named
             [executable, *arguments],
             env=None if environment is None else dict(environment),
             stdin=subprocess.DEVNULL,
@@ -82,25 +108,20 @@ def child(
             check=False,
         )
     except (FileNotFoundError, NotADirectoryError):
-        raise UsageFault(f"there is no {executable}", mend="name an interpreter") from None
+        raise UsageFault(f"there is no {executable}", mend=_NAME_ONE) from None
     except subprocess.TimeoutExpired:
-        raise MachineRefused(f"{executable} gave no answer within {_SECONDS:.0f} s") from None
-    except OSError as error:
-        raise MachineRefused(f"{executable} does not start: {error.strerror}") from None
-    # What its sitecustomize prints stands before.
-    mark = done.stdout.rfind(_ANSWER.encode("ascii"))
-    if done.returncode != 0 or mark < 0:
-        told = done.stderr.decode("utf-8", "backslashreplace").strip().splitlines()
         raise MachineRefused(
-            f"{executable} ended with {done.returncode}{f': {told[-1]}' if told else ''}",
-            mend="it must be a Python 3 that starts",
-        )
-    return done.stdout[mark + len(_ANSWER) :].decode("utf-8", "surrogateescape")
+            f"{executable} gave no answer within {_SECONDS:.0f} s", mend=_NAME_ONE
+        ) from None
+    except OSError as error:
+        raise MachineRefused(
+            f"{executable} does not start: {(error.strerror or str(error)).lower()}", mend=_NAME_ONE
+        ) from None
 
 
 def answering(expression: str) -> str:
     """The Python statement that answers ``child`` with the JSON of ``expression``."""
-    return f'print("\\n{_ANSWER}" + json.dumps({expression}))'
+    return f"print({_MARK} + json.dumps({expression}))"
 
 
 def interpreter(executable: str) -> Interpreter:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gamekit.errors import MachineRefused
+from gamekit.errors import MachineRefused, UsageFault
 from gamekit.nccl.place import answering, child
 
 PREFIX = "NCCL_"
@@ -89,9 +89,13 @@ def _in_a_venv(python: str, values: Mapping[str, str], clean: Mapping[str, str])
         try:
             child(python, ["-c", program + answering("None")], clean)
         except MachineRefused as error:
-            return Reach(python, VENV, failure=f"no virtual environment could be made: {error}")
+            failure = f"no virtual environment could be made: {error.message}"
+            return Reach(python, VENV, failure=failure)
         inner = str(Path(folder, "bin", "python"))
-        return _ask(python, VENV, inner, (), values, clean)
+        try:
+            return _ask(python, VENV, inner, (), values, clean)
+        except UsageFault:
+            return Reach(python, VENV, failure="a virtual environment made of it does not start")
 
 
 def _ask(
@@ -106,7 +110,7 @@ def _ask(
         # -B: a question leaves no compiled file behind.
         told = child(executable, ["-B", *switches, "-c", _REPORT], environment)
     except MachineRefused as error:
-        return Reach(python, started, failure=str(error))
+        return Reach(python, started, failure=error.message)
     there, imported = json.loads(told)
     return Reach(
         python,

@@ -135,6 +135,11 @@ def test_what_does_not_fit_is_one_line(venv: str, tmp_path: Path, refused) -> No
     assert "--path" in refused(
         7, "nccl", "apply", "--path", "/sys/sitecustomize.py", "--set", "NCCL_ALGO=Ring"
     )
+    # An empty variable of a script is not the interpreter that runs gamekit.
+    assert "is empty" in refused(2, "nccl", "remove", "--python", "", "--dry-run")
+    no_python = refused(2, "nccl", "apply", "--python", "/bin/ls", "--set", "NCCL_ALGO=Ring")
+    assert "no working Python 3" in no_python
+    assert "import" not in no_python
     assert "first: gamekit nccl apply" in refused(4, "nccl", "verify", "--python", venv)
     assert not Path(file).exists()
 

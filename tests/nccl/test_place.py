@@ -69,15 +69,35 @@ def test_a_package_of_that_name_is_extended_in_its_init(
     ("program", "error", "says"),
     [
         ("/nowhere/python", UsageFault, "there is no"),
-        ("/bin/false", MachineRefused, "ended with 1"),
-        ("/bin/true", MachineRefused, "must be a Python 3"),
+        ("", UsageFault, "name is empty"),
+        *(
+            (program, UsageFault, f"^{program} is no working Python 3 interpreter; [^;]*$")
+            for program in ("/bin/false", "/bin/true", "/bin/ls", "/bin/echo")
+        ),
         ("/etc", MachineRefused, "does not start"),
     ],
 )
 def test_what_is_no_interpreter_is_told(program: str, error: type[Exception], says: str) -> None:
-    """A program that is missing, fails, or answers nothing is one line."""
+    """A program that is missing, or is no Python, is one line without that program's output."""
     with pytest.raises(error, match=says):
         interpreter(program)
+
+
+def test_a_python_whose_start_fails_is_told_with_its_error(venv: Path) -> None:
+    """A sitecustomize that ends Python is told by the last line of what Python says."""
+    Path(interpreter(str(venv)).site_packages, "sitecustomize.py").write_text("raise SystemExit(3)")
+    with pytest.raises(MachineRefused, match="ended with 1: SystemExit: 3; it is a Python"):
+        interpreter(str(venv))
+
+
+def test_output_around_the_answer_and_odd_paths_do_no_harm(venv: Path) -> None:
+    """A sitecustomize may print before and at the end, and put what is no text into the path."""
+    file = Path(interpreter(str(venv)).site_packages, "sitecustomize.py")
+    file.write_text(
+        "import atexit, pathlib, sys\nprint('noise')\natexit.register(print, 'more')\n"
+        "sys.path.insert(0, pathlib.Path('/odd'))\n"
+    )
+    assert interpreter(str(venv)).imported == str(file)
 
 
 def test_a_compiled_module_is_no_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
