@@ -6,7 +6,9 @@ import codecs
 import difflib
 import io
 import os
+import shlex
 import shutil
+import stat
 import tempfile
 import tokenize
 from collections.abc import Mapping
@@ -18,7 +20,7 @@ from gamekit.errors import DocumentsDiffer, GamekitError, MachineRefused
 from gamekit.nccl.block import Found, attached, detached, found
 from gamekit.nccl.place import Place, compiles
 
-_ELSEWHERE = "run as the owner of that folder, or choose another file with --path"
+_ELSEWHERE = "choose another file with --path"
 
 
 @dataclass(frozen=True)
@@ -70,9 +72,12 @@ def applied(place: Place, values: Mapping[str, str], *, force: bool = False) -> 
     """The change that makes the file of ``place`` set ``values``: none where it does already.
 
     Raises ``DocumentsDiffer`` for a block that was edited by hand, unless ``force``;
-    ``MachineRefused`` for a file that does not compile, or would not with the block.
+    ``MachineRefused`` for a file that does not compile, or would not with the block, and for a
+    new one whose folder does not exist.
     """
     before = read(place.file)
+    if before is None and (refusal := _no_folder(place.file)):
+        raise refusal
     there = None if before is None else found(before, str(place.file))
     rest = before
     shadowed = place.shadowed if before is None else None
@@ -161,8 +166,33 @@ def write(change: Change) -> None:
 
 
 def _refused(file: Path, error: OSError) -> GamekitError:
-    what = (error.strerror or str(error)).lower()
-    return MachineRefused(what, file=file, mend=_ELSEWHERE)
+    if refusal := _no_folder(file):
+        return refusal
+    mend = _ELSEWHERE
+    if isinstance(error, PermissionError):
+        mend = f"run as the owner of that file and its folder, or {_ELSEWHERE}"
+    return MachineRefused((error.strerror or str(error)).lower(), file=file, mend=mend)
+
+
+def _no_folder(file: Path) -> MachineRefused | None:
+    """The refusal where there is no folder for ``file``, or for what it leads to as a link."""
+    folder = Path(os.path.realpath(file)).parent
+    try:
+        status = folder.stat()
+    except FileNotFoundError:
+        return MachineRefused(
+            f"the folder {folder} does not exist",
+            file=file,
+            mend=f"make it: mkdir -p {shlex.quote(str(folder))}, or {_ELSEWHERE}",
+        )
+    except NotADirectoryError:
+        pass
+    except OSError:  # whether it is there cannot be told: what failed says more
+        return None
+    else:
+        if stat.S_ISDIR(status.st_mode):
+            return None
+    return MachineRefused(f"{folder} is no folder", file=file, mend=_ELSEWHERE)
 
 
 def _replace(target: Path, content: bytes, *, new: bool) -> None:

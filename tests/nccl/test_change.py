@@ -124,6 +124,30 @@ def test_other_values_of_the_same_length_take_effect_at_once(tmp_path: Path, pyt
         assert started_with(tmp_path) == f"{value} None"
 
 
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        (
+            "not there/sitecustomize.py",
+            r"folder .* does not exist; make it: mkdir -p '.*not there'",
+        ),
+        ("dangling.py", "folder .*nowhere does not exist; make it"),
+        ("file/sitecustomize.py", "file is no folder; choose another"),
+        ("file/deeper/sitecustomize.py", "deeper is no folder; choose another"),
+        ("loop.py", "symbolic links; choose another"),
+        (f"{'a' * 300}.py", "name too long; choose another"),
+    ],
+)
+def test_where_no_file_can_be_the_remedy_fits(tmp_path: Path, python, name: str, says: str) -> None:
+    """A folder that is missing is to be made; nobody is told to be the owner of what is not."""
+    (tmp_path / "file").touch()
+    (tmp_path / "loop.py").symlink_to("loop.py")
+    (tmp_path / "dangling.py").symlink_to("nowhere/it.py")
+    with pytest.raises(MachineRefused, match=says) as refusal:
+        applied(Place(tmp_path / name, python), VALUES)
+    assert "owner" not in str(refusal.value)
+
+
 def test_the_same_values_again_change_nothing(tmp_path: Path, python) -> None:
     """A second time with the same values is no change, also when code was added behind."""
     file = tmp_path / "sitecustomize.py"
