@@ -20,6 +20,7 @@ from gamekit.collective.setting import (
     without_forcing,
 )
 from gamekit.errors import UsageFault
+from gamekit.host.engine_process import environment_of_engine
 
 MESSAGE = ("batch", "draft_tokens", "hidden")
 SIZES = {"bfloat16": 2, "float32": 4}
@@ -146,6 +147,8 @@ def samples(context: Context, pool: GroupPool, key: GroupKey) -> Iterator[Sample
     """The samples of one case, or why there are none."""
     bare = key_of(context.parameters, pool, NONE)
     control = pool.get(bare)
+    if control.process_id is not None:
+        context.ran_in(environment_of_engine(control.process_id))
     if key.place.node > 0:
         control.take_part()
         unknown(context, f"this is node {key.place.node}: it took part, and node 0 has the figures")

@@ -162,6 +162,8 @@ def test_gloo_is_measured_and_labelled(root: Path) -> None:
     run = the_run(base)
     assert all("gloo" in " ".join(case.warnings) for case in run.cases)
     assert run.cases[0].facts["ranks_run"]["device"] == "CPU"
+    # The packages are those of the ranks' interpreter, and not of gamekit's own.
+    assert run.environment.packages["torch"] == run.cases[0].facts["ranks_run"]["torch"]
     samples = run.cases[0].samples
     assert samples["bus_bandwidth"] == samples["algorithm_bandwidth"]  # of two ranks
 

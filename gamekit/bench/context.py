@@ -43,6 +43,7 @@ class Context:
         self.warnings: list[str] = []
         self.flaws: dict[str, list[str]] = {}
         self.unknown: dict[str, str] = {}
+        self.environment: dict[str, Any] = {}
         self._engine = engine
         self._sources = list(sources)
         self._own: dict[str, Field] = {}
@@ -117,6 +118,13 @@ class Context:
         closed whatever the run ends with.
         """
         return self._kept.get(key, open_it)
+
+    def ran_in(self, environment: Mapping[str, Any]) -> None:
+        """Say what surrounded the processes that were measured, where that was not this process.
+
+        By the fields of an ``Environment``, as ``gamekit.host.engine_process`` reads them.
+        """
+        self.environment.update(environment)
 
     def fact(self, name: str, value: Any) -> None:
         """Keep something that was seen besides the samples: numbers, texts, lists, dicts.

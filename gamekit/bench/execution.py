@@ -26,8 +26,9 @@ from gamekit.bench.results import (
 )
 from gamekit.bench.series import Joined, join, told_by_series
 from gamekit.bench.subject import Told
+from gamekit.bench.surroundings import surroundings, with_what_ran
 from gamekit.errors import GamekitError, UsageFault
-from gamekit.findings import Case, Engine, Environment, Finding, Run, Series, Subject
+from gamekit.findings import Case, Engine, Finding, Run, Series, Subject
 from gamekit.host.capture import Capture, capture_state
 from gamekit.host.redact import Redactor
 from gamekit.store.append import append_run
@@ -351,7 +352,9 @@ class Execution:
                 "engine": engine,
                 "launch": None if start is None else start.record(with_log=not bare),
                 "facts": {} if start is None or bare else dict(start.facts or {}),
-                "environment": self._environment,
+                "environment": with_what_ran(
+                    self._environment, [case.context.environment for case in self._done]
+                ),
                 "state_before": self._state,
                 "state_after": state_after,
                 "cases": cases,
@@ -422,26 +425,6 @@ class Execution:
         ]
         place = f" ({Path(file).name}:{lines[-1]})" if lines else ""
         return f"{type(error).__name__}: {error}{place}"
-
-
-def surroundings(
-    engine: EngineFacts | None, capture: Capture, start: ServerStart | None = None
-) -> tuple[Environment, dict[str, Any]]:
-    """The environment and state of what is measured.
-
-    Of an engine elsewhere only what it told is known: this machine, the client's, is then kept with
-    the state. Variables, packages and NCCL are the engine's own where this process started it.
-    """
-    told: dict[str, Any] = {} if start is None else {"start": start.id}
-    if start is not None and start.environment is not None:
-        told |= start.environment
-    if engine is None:
-        return capture.environment.model_copy(update=told), capture.state
-    told |= {"engine": engine.engine.name, "engine_version": engine.engine.version}
-    if engine.is_local:
-        return capture.environment.model_copy(update=told), capture.state
-    client = capture.environment.model_dump(exclude_defaults=True)
-    return Environment.model_validate(told), {**capture.state, "client_machine": client}
 
 
 def _reasons(cases: Sequence[_CaseInHand]) -> list[str]:

@@ -127,6 +127,11 @@ class RankGroup:
         self.end()
 
     @property
+    def process_id(self) -> int | None:
+        """The process above the ranks of this host, while there is one."""
+        return None if self._process is None else self._process.process_id
+
+    @property
     def alive(self) -> bool:
         """Whether it takes work."""
         return self._connection is not None
