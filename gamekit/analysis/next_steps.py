@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from gamekit.analysis import approaches, gates
 from gamekit.analysis.gates import GateResult
+from gamekit.analysis.shifts import OpenShifts, counted, open_shifts
 from gamekit.analysis.texts import plain
 from gamekit.findings import Approach, Assumption, Evaluation, Finding, Outcome, Question
 from gamekit.formula import UnknownResult
@@ -30,7 +31,7 @@ class Lead:
 
 @dataclass(frozen=True)
 class NextStep:
-    """One thing to do. ``id`` is the finding it is about, ``why`` texts as in ``Lead``.
+    """One thing to do. ``id`` is the finding or run it is about, ``why`` texts as in ``Lead``.
 
     ``command`` is None where no command does it, or nobody told it. ``settles`` are the ids of the
     assumptions and questions that it answers, ``decides`` those of approaches with a gate that
@@ -66,11 +67,12 @@ class NextStep:
         }
 
 
-def next_steps(knowledge: Knowledge) -> list[NextStep]:
+def next_steps(knowledge: Knowledge, *, of_runs: bool = True) -> list[NextStep]:
     """What is open, in the order to do it.
 
     First what makes figures doubtful that everything else rests on: series that shifted without a
-    review, and key numbers that were not reproduced. Then what decided gates lead to. Then the
+    review (those that runs began counted in one step, or left out without ``of_runs``), and key
+    numbers that were not reproduced. Then what decided gates lead to. Then the
     evaluations, running or planned, that decide an open gate, assumption or question or give a
     figure that a gate waits for, in the order of the findings; the first open approach, at its
     first item that is not done, comes before the evaluation that decides its gates.
@@ -81,15 +83,15 @@ def next_steps(knowledge: Knowledge) -> list[NextStep]:
     for step in _approach(knowledge, told):
         deciding = (number for number, one in enumerate(evaluations) if step.id in one.decides)
         steps.insert(next(deciding, len(evaluations)), step)
-    return [*_shifted(knowledge), *_unreproduced(knowledge), *_decided(knowledge), *steps]
+    shifts = open_shifts(knowledge)
+    doubtful = [*_shifted(shifts), *(_shifted_between_runs(shifts) if of_runs else ())]
+    return [*doubtful, *_unreproduced(knowledge), *_decided(knowledge), *steps]
 
 
-def _shifted(knowledge: Knowledge) -> list[NextStep]:
+def _shifted(shifts: OpenShifts) -> list[NextStep]:
     steps = []
-    for record in knowledge.of_kind("series"):
-        shift = knowledge.series(record.id).shifted
-        # What the machine at hand measured of itself decides nothing, as in the plan.
-        if shift is None or record.run is not None:
+    for record, shift in shifts.single:
+        if record.run is not None:  # no document rests on it
             continue
         before, after = shift.before.id, shift.after.id
         differ = shift.environments.in_words()
@@ -107,6 +109,27 @@ def _shifted(knowledge: Knowledge) -> list[NextStep]:
             )
         )
     return steps
+
+
+def _shifted_between_runs(shifts: OpenShifts) -> list[NextStep]:
+    """One step for all series that runs began, the pair of runs with most of them first."""
+    pairs = shifts.between_runs.most_common()
+    if not pairs:
+        return []
+    total = sum(count for _, count in pairs)
+    return [
+        NextStep(
+            "review",
+            pairs[0][0][1],
+            f"Look at what shifted between runs: {counted(total)}",
+            tuple(f"{count} from {one} to {other}." for (one, other), count in pairs),
+            "\n".join(f"gamekit compare {one} {other}" for (one, other), _ in pairs),
+            (
+                Lead("what differs explains it", "a review that supersedes the older figure"),
+                Lead("it was a disturbance", "a review that disputes the disturbed figure"),
+            ),
+        )
+    ]
 
 
 def _unreproduced(knowledge: Knowledge) -> list[NextStep]:

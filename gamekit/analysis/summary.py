@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gamekit.analysis import claims, gates
+from gamekit.analysis.shifts import counted, open_shifts
 from gamekit.knowledge import Knowledge
 
 
@@ -61,29 +62,26 @@ def summarize(knowledge: Knowledge) -> Summary:
 
 
 def _warnings(knowledge: Knowledge) -> list[str]:
-    warnings = []
-    between_runs: Counter[tuple[str, str]] = Counter()
-    for record in knowledge.of_kind("series"):
-        view = knowledge.series(record.id)
-        if view.shifted is not None:
-            before, after = view.shifted.before, view.shifted.after
-            if record.run is not None and before.run is not None and after.run is not None:
-                between_runs[before.run.id, after.run.id] += 1
-            else:
-                change = f"{before.id} → {after.id}"
-                warnings.append(
-                    f"series {record.id} has shifted, {change}: a review would settle it"
-                )
-        # A series that a run began is waited for by nobody.
-        if record.run is None and view.current is None and _only_inadequate(knowledge, record.id):
-            warnings.append(
-                f"series {record.id} has no current figure: its measurements are inadequate"
-            )
-    # One run of a sweep has hundreds of series.
-    for (one, other), count in between_runs.items():
-        series = "1 series that a run began has" if count == 1 else f"{count} series of runs have"
-        warnings.append(f"{series} shifted from {one} to {other}: gamekit compare {one} {other}")
-    return warnings
+    shifts = open_shifts(knowledge)
+    shifted = [
+        f"series {record.id} has shifted, {shift.before.id} → {shift.after.id}:"
+        " a review would settle it"
+        for record, shift in shifts.single
+    ]
+    # A series that a run began is waited for by nobody.
+    empty = [
+        f"series {record.id} has no current figure: its measurements are inadequate"
+        for record in knowledge.of_kind("series")
+        if record.run is None
+        and knowledge.series(record.id).current is None
+        and _only_inadequate(knowledge, record.id)
+    ]
+    between_runs = [
+        f"{counted(count)} {'has' if count == 1 else 'have'} shifted from {one} to {other}:"
+        f" gamekit compare {one} {other}"
+        for (one, other), count in shifts.between_runs.items()
+    ]
+    return [*shifted, *empty, *between_runs]
 
 
 def _only_inadequate(knowledge: Knowledge, series: str) -> bool:

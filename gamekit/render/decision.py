@@ -38,8 +38,8 @@ class Decision:
 
     @cached_property
     def next_steps(self) -> list[next_steps.NextStep]:
-        """What to do now."""
-        return next_steps.next_steps(self._knowledge)
+        """What to do now, without what only runs of their own series tell: no document does."""
+        return next_steps.next_steps(self._knowledge, of_runs=False)
 
     @cached_property
     def accuracy(self) -> charts.Accuracy | None:

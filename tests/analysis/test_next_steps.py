@@ -18,6 +18,7 @@ from knowledge.bases import (
 )
 
 from gamekit.analysis.next_steps import NextStep, next_steps
+from gamekit.analysis.summary import summarize
 
 GATE = {
     "title": "Is the probe faster?",
@@ -117,6 +118,31 @@ def test_assumptions_and_questions_say_what_they_decide() -> None:
     assert step.settles == ("guess", "asked")
     assert [lead.then for lead in step.leads] == ["Then not."]
     assert any("Title of asked" in text for text in step.why)
+
+
+def test_shifts_of_series_that_runs_began_are_counted_in_one_step() -> None:
+    """By pair of runs, the pair with most of them first, behind the shifts of declared series."""
+    begun = [series(name) for name in ("s1", "s2", "s3")]
+    first = [steady(f"{name}.1", 80, name) for name in ("s1", "s2", "s3")]
+    second = [steady(f"{name}.2", 60, name) for name in ("s1", "s2")]
+    shifted = known(
+        series("rate"),
+        measurement("baseline", 80, series="rate"),
+        run("r1", "2026-12-01T00:00:00Z", *begun, *first),
+        run("r2", "2026-12-02T00:00:00Z", *second, steady("m", 70)),
+        run("r3", "2026-12-03T00:00:00Z", steady("s3.2", 60, "s3")),
+    )
+    declared, of_runs = next_steps(shifted)
+    assert (declared.kind, declared.id) == ("review", "rate")
+    assert (of_runs.kind, of_runs.id) == ("review", "r2")
+    assert "3 series that runs began" in of_runs.title
+    assert of_runs.why == ("2 from r1 to r2.", "1 from r1 to r3.")
+    assert of_runs.command == "gamekit compare r1 r2\ngamekit compare r1 r3"
+    assert next_steps(shifted, of_runs=False) == [declared]
+    assert [text for text in summarize(shifted).warnings if "gamekit compare" in text] == [
+        "2 series that runs began have shifted from r1 to r2: gamekit compare r1 r2",
+        "1 series that a run began has shifted from r1 to r3: gamekit compare r1 r3",
+    ]
 
 
 def test_a_shift_and_a_number_not_reproduced_come_first() -> None:
