@@ -361,6 +361,7 @@ def _reach_json(
                 "started": one.started,
                 "reached": one.reached,
                 "imported": one.imported,
+                "import_error": one.import_error,
                 "missing": list(one.missing),
                 "different": dict(one.different),
                 "why": one.why or None,

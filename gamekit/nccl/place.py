@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from gamekit.errors import MachineRefused, UsageFault
 
@@ -34,6 +36,8 @@ print({_MARK} + json.dumps([
     sys.prefix != sys.base_prefix,
 ]))
 """
+# As the function execsitecustomize of Python's site module writes it; the error comes next.
+_FAILED = "Error in sitecustomize;"
 _COMPILE = "import sys; compile(sys.stdin.buffer.read(), 'it', 'exec', dont_inherit=True)"
 
 
@@ -68,9 +72,16 @@ class Place:
     hidden_by: str | None = None
 
 
+class Told(NamedTuple):
+    """What a child interpreter answered, and what it said of a failing sitecustomize."""
+
+    answer: str
+    failure: str | None
+
+
 def child(
     executable: str, arguments: Sequence[str], environment: Mapping[str, str] | None = None
-) -> str:
+) -> Told:
     """What a child interpreter answered; its program prints it behind the mark of ``answering``.
 
     Raises ``UsageFault`` when there is no such program or it is no Python 3, ``MachineRefused``
@@ -83,7 +94,7 @@ def child(
     mark = done.stdout.rfind(_ANSWER.encode("ascii"))
     if done.returncode == 0 and mark >= 0:
         answer = done.stdout[mark + len(_ANSWER) :].partition(b"\n")[0]
-        return answer.decode("utf-8", "surrogateescape")
+        return Told(answer.decode("utf-8", "surrogateescape"), _failure(done.stderr))
     # What another program says of arguments that were meant for Python helps nobody.
     bare = _run(executable, ["-I", "-S", "-c", f"print({_MARK})"], environment)
     if bare.returncode != 0 or _ANSWER.encode("ascii") not in bare.stdout:
@@ -93,6 +104,15 @@ def child(
         f"{executable} ended with {done.returncode}{f': {told[-1]}' if told else ''}",
         mend="it is a Python, but not with what it imports at its start: mend that",
     )
+
+
+def _failure(errors: bytes) -> str | None:
+    """What Python says of a sitecustomize that raised: the line behind its announcement."""
+    lines = errors.decode("utf-8", "backslashreplace").splitlines()
+    for announced, told in itertools.pairwise(lines):
+        if announced.startswith(_FAILED):
+            return told.strip()
+    return None
 
 
 def _run(
@@ -126,7 +146,9 @@ def answering(expression: str) -> str:
 
 def interpreter(executable: str) -> Interpreter:
     """Ask the interpreter for its path, as it is under the environment that this process has."""
-    path, found, site_packages, library, is_venv = json.loads(child(executable, ["-c", _ASK]))
+    path, found, site_packages, library, is_venv = json.loads(
+        child(executable, ["-c", _ASK]).answer
+    )
     where = tuple((entry, origin) for entry, origin in found)
     return Interpreter(executable, tuple(path), where, site_packages, library, is_venv)
 

@@ -15,9 +15,16 @@ from gamekit.nccl.place import answering, child
 PREFIX = "NCCL_"
 _REPORT = (
     "import json, os, sys\n"
+    "from importlib.machinery import PathFinder\n"
     f"names = {{n: v for n, v in os.environ.items() if n.startswith({PREFIX!r})}}\n"
     "module = sys.modules.get('sitecustomize')\n"
-    + answering("[names, getattr(module, '__file__', None)]")
+    # What failed is no module; Python found it where it would be found again.
+    "path = sys.path[1:] if sys.path[:1] == [''] else sys.path\n"
+    "spec = None\n"
+    "if module is None and not sys.flags.no_site:\n"
+    "    spec = PathFinder.find_spec('sitecustomize', path)\n"
+    "failed = spec.origin if spec is not None and spec.loader is not None else None\n"
+    + answering("[names, getattr(module, '__file__', None), failed]")
 )
 PLAIN, VENV = "plain", "venv"
 # What each switch leaves out: the whole of site; variables and the user's folder; the variables of
@@ -33,8 +40,8 @@ DECISIVE = (PLAIN, ENVIRONMENT)
 class Reach:
     """How one child interpreter was started, and what it had of the values.
 
-    ``missing`` has no value there, ``different`` another. ``imported`` is its sitecustomize.
-    ``failure`` says why the child could not be asked.
+    ``missing`` has no value there, ``different`` another. ``imported`` is its sitecustomize, and
+    ``import_error`` why that failed. ``failure`` says why the child could not be asked.
     """
 
     python: str
@@ -43,6 +50,7 @@ class Reach:
     missing: tuple[str, ...] = ()
     different: Mapping[str, str] = field(default_factory=dict)
     failure: str | None = None
+    import_error: str | None = None
 
     @property
     def reached(self) -> bool:
@@ -51,12 +59,15 @@ class Reach:
 
     @property
     def why(self) -> str:
-        """In words what is missing or different, and why as far as that is known; else nothing."""
+        """In words what is missing, different or failed, and why as far as known; else nothing."""
         if self.failure:
             return self.failure
         parts = [f"{name}={value} is set there" for name, value in self.different.items()]
         if self.missing:
             parts.append(f"without {', '.join(self.missing)}")
+        if self.import_error:
+            parts.append(f"{self.imported or 'its sitecustomize'} fails: {self.import_error}")
+        elif self.missing:
             parts.append(
                 _WHY.get(self.started)
                 or (f"imports {self.imported}" if self.imported else "no sitecustomize is imported")
@@ -69,7 +80,12 @@ def reaches(python: str, values: Mapping[str, str]) -> Iterator[Reach]:
 
     Last, where this process's environment sets another value: what a child of it has.
     """
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
+    # Under PYTHONVERBOSE Python tells a failure in another way, among many lines.
+    clean = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(PREFIX) and name != "PYTHONVERBOSE"
+    }
     yield _ask(python, PLAIN, python, (), values, clean)
     yield _in_a_venv(python, values, clean)
     for switch in SWITCHES:
@@ -111,11 +127,14 @@ def _ask(
         told = child(executable, ["-B", *switches, "-c", _REPORT], environment)
     except MachineRefused as error:
         return Reach(python, started, failure=error.message)
-    there, imported = json.loads(told)
+    there, imported, failed = json.loads(told.answer)
+    # An ImportError that names sitecustomize itself is passed over by Python in silence.
+    silent = "Python passes over its ImportError in silence" if failed else None
     return Reach(
         python,
         started,
-        imported,
+        imported or failed,
+        import_error=told.failure or silent,
         missing=tuple(name for name in values if name not in there),
         different={n: there[n] for n, v in values.items() if n in there and there[n] != v},
     )

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from gamekit.commands.failures import run
+
 SETTING = """\
 schema: 1
 title: NCCL
@@ -122,6 +124,21 @@ def test_a_setting_gives_its_values(base: Path, gamekit, refused, tmp_path: Path
     assert "no setting of NCCL" in refused(2, "nccl", "apply", "rate", "--path", file)
     assert "there is no finding" in refused(2, "nccl", "apply", "nothing", "--path", file)
     assert "nccl-good: What was fast" in gamekit("nccl", "show", "--path", file)
+
+
+def test_a_sitecustomize_that_fails_is_told_with_its_error(
+    venv: str, gamekit, refused, capsys
+) -> None:
+    """Where a user's own code raises, verify names the file and the error, and ends with 4."""
+    (packages,) = Path(venv).parent.parent.glob("lib/*/site-packages")
+    file = packages / "sitecustomize.py"
+    file.write_text('raise RuntimeError("mine")\n')
+    gamekit("nccl", "apply", "--python", venv, "--set", "NCCL_ALGO=Ring")
+    told = refused(4, "nccl", "verify", "--python", venv)
+    assert f"{file} fails: RuntimeError: mine" in told
+    assert run(("nccl", "verify", "--python", venv, "--json")) == 4
+    plain, *_ = json.loads(capsys.readouterr().out)["interpreters"]
+    assert (plain["imported"], plain["import_error"]) == (str(file), "RuntimeError: mine")
 
 
 def test_what_does_not_fit_is_one_line(venv: str, tmp_path: Path, refused) -> None:

@@ -61,13 +61,47 @@ def test_another_value_is_named_with_where_it_is_seen(
     assert environment.different == {"NCCL_ALGO": "Tree", "NCCL_PROTO": "Simple"}
 
 
-def test_a_file_that_fails_first_is_seen_to_reach_nothing(venv: Path) -> None:
-    """A sitecustomize whose own code raises leaves the values unset, and the child says so."""
+@pytest.mark.parametrize(
+    ("code", "error"),
+    [
+        ('raise RuntimeError("mine")', "RuntimeError: mine"),
+        ('raise RuntimeError("mine\\nand more")', "RuntimeError: mine"),
+        ("import sys; print('noise', file=sys.stderr); import nope", "No module named 'nope'"),
+        ("from sitecustomize import nope", "silence"),
+        ("if", "SyntaxError: invalid syntax"),
+    ],
+)
+def test_a_file_that_fails_is_named_with_its_error(
+    venv: Path, monkeypatch: pytest.MonkeyPatch, code: str, error: str
+) -> None:
+    """A sitecustomize whose own code raises leaves the values unset; the file and why are told."""
+    monkeypatch.setenv("PYTHONVERBOSE", "1")
     where = place(interpreter(str(venv)))
-    where.file.write_text("1 / 0\n")
-    write(applied(where, VALUES))
-    plain = next(iter(reaches(str(venv), VALUES)))
+    where.file.write_text(code)
+    children = {one.started: one for one in reaches(str(venv), VALUES)}
+    plain = children["plain"]
     assert plain.missing == ("NCCL_ALGO", "NCCL_PROTO")
+    assert plain.imported == str(where.file)
+    assert plain.import_error is not None
+    assert error in plain.import_error
+    assert plain.why == f"without NCCL_ALGO, NCCL_PROTO; {where.file} fails: {plain.import_error}"
+    assert children["venv"].import_error is None
+    assert children["-S"].import_error is None
+
+
+def test_a_hidden_file_that_fails_is_told_where_the_values_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The values are set though the file that is run along raises, and its error is told."""
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "second" / "sitecustomize.py").write_text("raise RuntimeError('mine')\n")
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path / 'first'}:{tmp_path / 'second'}")
+    file = tmp_path / "first" / "sitecustomize.py"
+    write(applied(place(interpreter(sys.executable), file), VALUES))
+    plain = next(iter(reaches(sys.executable, VALUES)))
+    assert plain.reached
+    assert plain.why == f"{file} fails: RuntimeError: mine"
 
 
 @contextmanager
