@@ -55,6 +55,9 @@ class Change:
 def read(file: Path) -> bytes | None:
     """The bytes of ``file``, or None where there is none. Raises ``MachineRefused``."""
     try:
+        # A pipe or device may have no end.
+        if file.exists() and not file.is_file():
+            raise MachineRefused("it is no regular file", file=file, mend=_ELSEWHERE)
         return file.read_bytes()
     except FileNotFoundError:
         return None

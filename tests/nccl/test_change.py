@@ -148,6 +148,16 @@ def test_where_no_file_can_be_the_remedy_fits(tmp_path: Path, python, name: str,
     assert "owner" not in str(refusal.value)
 
 
+def test_what_is_no_regular_file_is_refused_unread(tmp_path: Path, python) -> None:
+    """A pipe, a device and a folder of that name end at once."""
+    os.mkfifo(tmp_path / "pipe.py")
+    (tmp_path / "device.py").symlink_to("/dev/zero")
+    (tmp_path / "folder.py").mkdir()
+    for name in ("pipe.py", "device.py", "folder.py"):
+        with pytest.raises(MachineRefused, match="no regular file; choose another"):
+            applied(Place(tmp_path / name, python), VALUES)
+
+
 def test_the_same_values_again_change_nothing(tmp_path: Path, python) -> None:
     """A second time with the same values is no change, also when code was added behind."""
     file = tmp_path / "sitecustomize.py"
