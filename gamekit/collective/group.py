@@ -145,6 +145,8 @@ class RankGroup:
             [
                 *(self.python, "-m", "torch.distributed.run"),
                 *self.place.arguments(self.number),
+                # It leaves a folder behind where it is ended: this one goes with the group.
+                *("--log-dir", str(Path(self._folder.name) / "torchrun")),
                 *(str(WORKER), "--socket", path, "--backend", self.backend),
             ],
             {
