@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from gamekit.analysis.case_labels import Label, labels
 from gamekit.analysis.contrast import Better, Judged, Verdict, apart, judge, spread_within
 from gamekit.analysis.sides import Pair, Side, pairs, served
 from gamekit.findings import Measurement, RunSource
@@ -32,7 +33,8 @@ class SubjectDifference:
 class MetricVerdict:
     """One metric of B against the same of A; ``better`` is the metric's.
 
-    ``notes`` are what else a reader of the verdict has to know of the two figures.
+    ``notes`` are what else a reader of the verdict has to know of the two figures, ``case`` what
+    tells A's figure from the others of its run.
     """
 
     pair: Pair
@@ -41,6 +43,7 @@ class MetricVerdict:
     notes: tuple[str, ...]
     subjects: tuple[SubjectDifference, ...]
     environments: Comparison
+    case: Label = field(default_factory=dict)
 
     @property
     def metric(self) -> str:
@@ -57,6 +60,7 @@ class MetricVerdict:
         judged, ratio = self.judged, self.judged.ratio
         return {
             "metric": self.metric,
+            "case": dict(self.case),
             "unit": self.unit,
             "better": self.better,
             "verdict": judged.verdict,
@@ -89,6 +93,11 @@ class Compared:
         found = {one.judged.verdict for one in self.metrics}
         order: tuple[Verdict, ...] = ("worse", "better", "inconclusive", "insufficient")
         return next(name for name in order if name in found)
+
+    @property
+    def served(self) -> bool:
+        """Whether any figure is of a server, to which requests were sent."""
+        return any(_served(side) for one in self.metrics for side in (one.pair.a, one.pair.b))
 
     @property
     def subjects(self) -> tuple[SubjectDifference, ...]:
@@ -128,7 +137,10 @@ def compare(knowledge: Knowledge, a: str, b: str) -> Compared:
     these, and where no metric, or no unit, is shared.
     """
     found, unmatched = pairs(knowledge, a, b)
-    verdicts = tuple(verdict_of(knowledge, pair) for pair in found)
+    label = labels(knowledge)
+    verdicts = tuple(
+        replace(verdict_of(knowledge, pair), case=label(pair.a.record)) for pair in found
+    )
     return Compared(a, b, verdicts, tuple(unmatched))
 
 

@@ -93,12 +93,18 @@ def judge(
     verdict = _verdict(interval, better)
     if verdict == "inconclusive":
         words = (
-            f"a difference of {percent(seen).removeprefix('+')} would be seen in"
-            f" {POWER * 100:.0f} % of such comparisons; {words}"
+            f"{would_be_seen([seen])}; {words}"
             if contrast.error > 0
             else "the samples of both are all equal"
         )
     return Judged(verdict, ratio, basis, words, seen)
+
+
+def would_be_seen(detectable: Sequence[float]) -> str:
+    """Which difference such comparisons would show; of several the smallest and the largest."""
+    ends = [percent(end).removeprefix("+") for end in (min(detectable), max(detectable))]
+    size = " to ".join(dict.fromkeys(ends))
+    return f"a difference of {size} would be seen in {POWER * 100:.0f} % of such comparisons"
 
 
 def apart(a: Starts, b: Starts) -> bool:

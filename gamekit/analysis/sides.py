@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from statistics import fmean
 
+from gamekit.analysis.case_labels import case_parameters
 from gamekit.errors import UsageFault
 from gamekit.findings import Measurement, Run, RunSource, Series, Subject
 from gamekit.knowledge import Knowledge, compare, interval_of
@@ -259,11 +260,8 @@ def _case(side: Side) -> tuple[tuple[str, object], ...] | None:
     """The parameters of the case that a measurement of a run is of."""
     if side.record is None or side.record.run is None:
         return None
-    cases = side.record.run.cases
-    number = side.id.removeprefix(f"{side.record.run.id}.").partition(".")[0]
-    if not number.isdecimal() or not 0 < int(number) <= len(cases):
-        return None
-    return tuple(sorted(cases[int(number) - 1].parameters.items()))
+    parameters = case_parameters(side.id, side.record.run)
+    return None if parameters is None else tuple(sorted(parameters.items()))
 
 
 def _in_turn(knowledge: Knowledge, a: Side, b: Side) -> bool:

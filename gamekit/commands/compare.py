@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -49,22 +51,23 @@ def _tell(compared: Compared) -> None:
         told = "; ".join(item.in_words() for item in compared.subjects)
         paragraph(f"these are different things (A against B): {told}")
     say()
+    cases = _cases(compared)
     table(
         ("metric", "A", "B", "B against A", "interval", "verdict"),
         [
             (
-                f"{one.metric}{_case(compared, one)}",
+                f"{one.metric}{case}",
                 _figure(one.pair.a),
                 _figure(one.pair.b),
                 *_change(one),
                 one.judged.verdict,
             )
-            for one in compared.metrics
+            for one, case in zip(compared.metrics, cases, strict=True)
         ],
     )
     say()
-    for reason, metrics in _reasons(compared).items():
-        paragraph(f"{', '.join(metrics)}: {reason}")
+    for text in _reasons(compared, cases):
+        paragraph(text)
     for note in dict.fromkeys(note for one in compared.metrics for note in one.notes):
         paragraph(note)
     for differ in compared.environments:
@@ -77,11 +80,16 @@ def _tell(compared: Compared) -> None:
         paragraph(f"without counterpart: {', '.join(compared.unmatched)}")
 
 
-def _case(compared: Compared, one: MetricVerdict) -> str:
-    """Which of several pairs of one metric this is."""
-    if sum(other.metric == one.metric for other in compared.metrics) == 1:
-        return ""
-    return f" ({one.pair.a.id})"
+def _cases(compared: Compared) -> list[str]:
+    """For each row which of several of its metric it is, in brackets; nothing for the only one."""
+    told = [
+        ", ".join(f"{name} {value}" for name, value in one.case.items()) for one in compared.metrics
+    ]
+    rows = list(zip(compared.metrics, told, strict=True))
+    count = Counter((one.metric, case) for one, case in rows)
+    # Where nothing that is known tells them apart, the id does.
+    names = [one.pair.a.id if count[one.metric, case] > 1 else case for one, case in rows]
+    return [f" ({name})" if name else "" for name in names]
 
 
 def _figure(side: Side) -> str:
@@ -107,11 +115,40 @@ def _change(one: MetricVerdict) -> tuple[str, str]:
     return percent(ratio.mid - 1), f"{percent(ratio.low - 1)} to {percent(ratio.high - 1)}"
 
 
-def _reasons(compared: Compared) -> dict[str, list[str]]:
-    reasons: dict[str, list[str]] = {}
-    for one in compared.metrics:
-        reasons.setdefault(one.judged.reason, []).append(one.metric)
-    return reasons
+def _reasons(compared: Compared, cases: Sequence[str]) -> list[str]:
+    """What is said of the verdicts, each thing once for all rows that it is said of."""
+    from gamekit.analysis.contrast import would_be_seen
+
+    rows_of: dict[str, list[int]] = {}
+    seen: dict[int, float] = {}
+    for row, one in enumerate(compared.metrics):
+        detectable = one.judged.detectable
+        for clause in dict.fromkeys(one.judged.reason.split("; ")):
+            if detectable is not None and clause == would_be_seen([detectable]):
+                seen[row] = detectable
+            else:
+                rows_of.setdefault(clause, []).append(row)
+    told: dict[tuple[int, ...], list[str]] = {}
+    if seen:
+        told[tuple(seen)] = [would_be_seen(list(seen.values()))]
+    for clause, rows in rows_of.items():
+        told.setdefault(tuple(rows), []).append(clause)
+    # What is said of most rows comes first.
+    return [
+        f"{_rows(compared, cases, rows)}: {'; '.join(clauses)}"
+        for rows, clauses in sorted(told.items(), key=lambda item: -len(item[0]))
+    ]
+
+
+def _rows(compared: Compared, cases: Sequence[str], rows: Sequence[int]) -> str:
+    """The rows in words: by name where they are few, else by their count."""
+    few = 3  # the metrics of one case
+    if len(rows) > few:
+        return f"{len(rows)} of {len(compared.metrics)} rows"
+    by_case: dict[str, list[str]] = {}
+    for row in rows:
+        by_case.setdefault(cases[row], []).append(compared.metrics[row].metric)
+    return ", ".join(f"{', '.join(metrics)}{case}" for case, metrics in by_case.items())
 
 
 def _settle(compared: Compared) -> None:
@@ -122,9 +159,12 @@ def _settle(compared: Compared) -> None:
     named = ", ".join(dict.fromkeys(one.metric for one in deciding))
     if compared.verdict == "worse":
         raise AnswerIsNo(f"{compared.b} is worse than {compared.a} in {named}")
-    mend = (
-        "measure both again with more requests, or in turn: gamekit bench with two --url"
-        if compared.verdict == "inconclusive"
-        else "measure what has no samples: gamekit bench --append"
-    )
-    raise NoAnswer(f"{compared.verdict} in {named}", mend=mend)
+    raise NoAnswer(f"{compared.verdict} in {named}", mend=_how_to_know(compared))
+
+
+def _how_to_know(compared: Compared) -> str:
+    if compared.verdict != "inconclusive":
+        return "measure what has no samples: gamekit bench --append"
+    if compared.served:
+        return "measure both again with more requests, or in turn: gamekit bench with two --url"
+    return "measure both again with more repeats: gamekit bench with --set repeats=N"

@@ -286,3 +286,89 @@ def test_show_says_where_only_the_boot_differs_and_that_it_is_gone(
     )
     second = " ".join(gamekit("show", "r2.decode_rate").split())
     assert "boot: of the newest boot known of box" in second
+
+
+def sweep_file(base: Path, name: str, factor: float, hour: int = 1) -> None:
+    """Put a run without a server into the base: four cases of a sweep, each with two metrics."""
+    cases = [
+        {"parameters": {"bytes": size, "setting": setting, "repeats": 5, "python": None}}
+        for size in (8192, 57344)
+        for setting in ("none", "NCCL_PROTO=LL")
+    ]
+    findings = [
+        {
+            "id": f"{name}.{number}.{metric}",
+            "kind": "measurement",
+            "title": "A figure",
+            "source": {"kind": "run", "run": name},
+            "subject": {
+                "host": "box",
+                "parameters": {
+                    key: case["parameters"][key]
+                    for key in ("bytes", "setting")
+                    if case["parameters"][key] != "none"
+                },
+            },
+            "metric": metric,
+            "value": {"samples": around(factor * rate), "unit": unit},
+        }
+        for number, case in enumerate(cases, start=1)
+        for metric, rate, unit in (("allreduce_latency", 20, "us"), ("bus_bandwidth", 3, "GB/s"))
+    ]
+    head = {
+        "id": name,
+        "benchmark": "nccl_allreduce",
+        "command": ["gamekit", "bench", "nccl_allreduce"],
+        "gamekit_version": "0.1.0",
+        "started": f"2026-12-01T{hour:02}:00:00Z",
+        "finished": f"2026-12-01T{hour:02}:30:00Z",
+        "outcome": "done",
+        "environment": {"driver": "570", "boot": "b1"},
+        "cases": cases,
+    }
+    folder = base / "findings" / "measured" / "2026-12"
+    folder.mkdir(parents=True, exist_ok=True)
+    text = write_yaml({"schema": 1, "run": head, "findings": findings})
+    (folder / f"{name}.yaml").write_text(text, encoding="utf-8")
+
+
+def test_cases_of_a_sweep_are_named_by_what_differs_among_them(
+    base: Path, compared, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each row has the swept parameters, also those left at default, and none that is constant."""
+    sweep_file(base, "one", 1)
+    sweep_file(base, "two", 1.0001, hour=3)
+    _, told = compared("one", "two")
+    cases = [one["case"] for one in told["metrics"] if one["metric"] == "allreduce_latency"]
+    assert cases == [
+        {"bytes": size, "setting": setting}
+        for size in (8192, 57344)
+        for setting in ("none", "NCCL_PROTO=LL")
+    ]
+    run(["compare", "one", "two"])
+    shown = capsys.readouterr().out
+    assert "allreduce_latency (bytes 57344, setting NCCL_PROTO=LL)  " in shown
+    assert "one.4." not in shown
+
+
+def test_what_is_said_of_many_rows_is_said_once(
+    base: Path, compared, capsys: pytest.CaptureFixture[str], refused: Callable[..., str]
+) -> None:
+    """With the count of rows; and without a server the hint asks for repeats, not requests."""
+    sweep_file(base, "one", 1)
+    sweep_file(base, "two", 1.0001, hour=3)
+    hint = refused(NO_ANSWER, "compare", "one", "two")
+    assert "--set repeats=N" in hint
+    assert "--url" not in hint
+    capsys.readouterr()
+    run(["compare", "one", "two"])
+    shown = " ".join(capsys.readouterr().out.split())
+    assert shown.count("samples within one run each") == 1
+    assert "8 of 8 rows: a difference of" in shown
+
+
+def test_of_a_server_the_hint_asks_for_requests(base: Path, refused: Callable[..., str]) -> None:
+    """Where requests were sent, more of them, or two servers in turn, tell more."""
+    run_file(base, "one", around(80))
+    run_file(base, "two", around(80.05), hour=3)
+    assert "more requests, or in turn" in refused(NO_ANSWER, "compare", "one", "two")
