@@ -28,7 +28,7 @@ def _place_options(function: Function) -> Function:
     for option in (
         click.option(
             "--path",
-            type=click.Path(dir_okay=False, path_type=Path),
+            type=click.Path(path_type=Path),
             metavar="FILE",
             help="This file, and not the one that the interpreter imports.",
         ),
@@ -158,14 +158,19 @@ def _settings() -> list[Setting] | None:
 
 
 def _block_file(asked: Interpreter) -> Path | None:
-    """The first sitecustomize of the interpreter that has a block, else the one it imports."""
+    """The first sitecustomize of the interpreter that has a block, else the one it imports.
+
+    Where it imports none: what stands in its site-packages by that name, be it no file.
+    """
     from gamekit.nccl.change import block_of
+    from gamekit.nccl.place import NAME
 
     files = [Path(origin) for _, origin in asked.found]
     for file in files:
         if block_of(file) is not None:
             return file
-    return files[0] if files else None
+    own = Path(asked.site_packages, NAME)
+    return files[0] if files else (own if os.path.lexists(own) else None)
 
 
 @command.command("apply", short_help="Persist values.")
@@ -275,7 +280,7 @@ def remove(python: str | None, path: Path | None, dry_run: bool, force: bool) ->
 )
 @click.option(
     "--path",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=click.Path(path_type=Path),
     metavar="FILE",
     help="The file whose values are meant, and not the one that the interpreter imports.",
 )

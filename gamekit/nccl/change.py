@@ -21,6 +21,7 @@ from gamekit.nccl.block import Found, attached, detached, found
 from gamekit.nccl.place import Place, compiles
 
 _ELSEWHERE = "choose another file with --path"
+_LONGEST = 4 << 20  # bytes
 
 
 @dataclass(frozen=True)
@@ -53,16 +54,28 @@ class Change:
 
 
 def read(file: Path) -> bytes | None:
-    """The bytes of ``file``, or None where there is none. Raises ``MachineRefused``."""
+    """The bytes of ``file``, or None where there is none.
+
+    Raises ``MachineRefused`` for one that cannot be read, is no regular file behind its links, or
+    is longer than any sitecustomize.
+    """
     try:
-        # A pipe or device may have no end.
-        if file.exists() and not file.is_file():
+        # Before it is opened: a pipe would wait for ever, and a device may have no end.
+        if not stat.S_ISREG(file.stat().st_mode):
             raise MachineRefused("it is no regular file", file=file, mend=_ELSEWHERE)
-        return file.read_bytes()
+        with file.open("rb") as source:
+            content = source.read(_LONGEST + 1)
     except FileNotFoundError:
         return None
     except OSError as error:
         raise _refused(file, error) from None
+    if len(content) > _LONGEST:
+        raise MachineRefused(
+            f"it has more than {_LONGEST >> 20} MiB, as no sitecustomize has",
+            file=file,
+            mend=_ELSEWHERE,
+        )
+    return content
 
 
 def block_of(file: Path) -> Found | None:

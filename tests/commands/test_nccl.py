@@ -188,3 +188,25 @@ def test_the_engine_and_the_environment_decide_the_exit_code(
             process.kill()
     monkeypatch.setenv("NCCL_ALGO", "Tree")
     assert "this environment" in refused(4, "nccl", "verify", "--python", venv)
+
+
+@pytest.mark.parametrize("kind", ["null", "pipe", "folder", "loop"])
+def test_what_masks_a_sitecustomize_is_refused_by_all(
+    kind: str, venv: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A device, pipe, folder or circle of links in its place is one refusal, and stays."""
+    library = next(Path(venv).parent.parent.glob("lib/python3*/site-packages"))
+    file = library / "sitecustomize.py"
+    if kind == "pipe":
+        os.mkfifo(file)
+    elif kind == "folder":
+        file.mkdir()
+    else:
+        file.symlink_to("/dev/null" if kind == "null" else file.name)
+    before = file.lstat()
+    for where in (["--python", venv], ["--python", venv, "--path", str(file)]):
+        for arguments in (["apply", "--set", "NCCL_ALGO=Ring"], ["remove"], ["show"], ["verify"]):
+            assert run(["nccl", *arguments, *where]) == 7, arguments
+            assert "; choose another file with --path" in capsys.readouterr().err
+    after = file.lstat()
+    assert (after.st_ino, after.st_mode) == (before.st_ino, before.st_mode)

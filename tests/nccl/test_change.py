@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gamekit.errors import DocumentsDiffer, MachineRefused
-from gamekit.nccl.change import applied, block_of, removed, write
+from gamekit.nccl.change import Change, applied, block_of, removed, write
 from gamekit.nccl.place import Place, interpreter, place
 
 VALUES = {"NCCL_ALGO": "Ring"}
@@ -148,14 +148,38 @@ def test_where_no_file_can_be_the_remedy_fits(tmp_path: Path, python, name: str,
     assert "owner" not in str(refusal.value)
 
 
-def test_what_is_no_regular_file_is_refused_unread(tmp_path: Path, python) -> None:
-    """A pipe, a device and a folder of that name end at once."""
+@pytest.mark.parametrize("name", ["pipe.py", "zero.py", "null.py", "folder.py", "long.py"])
+def test_what_is_no_regular_file_is_refused_unread(tmp_path: Path, python, name: str) -> None:
+    """A pipe, a device, a folder and what has no end are refused at once by all that read them."""
     os.mkfifo(tmp_path / "pipe.py")
-    (tmp_path / "device.py").symlink_to("/dev/zero")
+    (tmp_path / "zero.py").symlink_to("/dev/zero")
+    (tmp_path / "null.py").symlink_to("/dev/null")
     (tmp_path / "folder.py").mkdir()
-    for name in ("pipe.py", "device.py", "folder.py"):
-        with pytest.raises(MachineRefused, match="no regular file; choose another"):
-            applied(Place(tmp_path / name, python), VALUES)
+    with (tmp_path / "long.py").open("wb") as file:
+        file.truncate(1 << 40)
+    says = "more than 4 MiB" if name == "long.py" else "no regular file; choose another"
+    for change in (
+        lambda: applied(Place(tmp_path / name, python), VALUES),
+        lambda: removed(tmp_path / name),
+        lambda: block_of(tmp_path / name),
+    ):
+        with pytest.raises(MachineRefused, match=says):
+            change()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only the superuser can make a device")
+def test_a_device_stays_one(tmp_path: Path, python) -> None:
+    """A device that a link leads to, as one masks a sitecustomize, is not replaced by a file."""
+    try:
+        os.mknod(tmp_path / "null", 0o666 | stat.S_IFCHR, os.makedev(1, 3))
+    except PermissionError:
+        pytest.skip("no device can be made here")
+    (tmp_path / "sitecustomize.py").symlink_to("null")
+    where = Place(tmp_path / "sitecustomize.py", python)
+    for change in (Change(where.file, b"", b"pass\n"), Change(where.file, b"", None)):
+        with pytest.raises(MachineRefused, match="no regular file"):
+            write(change)
+    assert stat.S_ISCHR((tmp_path / "null").stat().st_mode)
 
 
 def test_the_same_values_again_change_nothing(tmp_path: Path, python) -> None:
