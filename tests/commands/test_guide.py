@@ -24,7 +24,10 @@ def examples(language: str) -> list[str]:
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The repository's curated findings, as the current folder."""
     shutil.copytree(
-        REPOSITORY / "findings", tmp_path / "findings", ignore=shutil.ignore_patterns("measured")
+        REPOSITORY / "findings",
+        tmp_path / "findings",
+        # Measured runs, and what is computed from them.
+        ignore=shutil.ignore_patterns("measured", "lab"),
     )
     shutil.copy(REPOSITORY / "gamekit.yaml", tmp_path)
     monkeypatch.chdir(tmp_path)
