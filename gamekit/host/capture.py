@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from pydantic import ValidationError
+
 from gamekit.findings.subject import Environment
 from gamekit.host import pci, smi
 from gamekit.host.container import find_container
@@ -51,6 +53,7 @@ def capture(redactor: Redactor, environ: Mapping[str, str] = os.environ) -> Capt
     if gpus.rows is None:
         unknown["gpus"] = unknown["driver"] = unknown["cuda"] = gpus.why
     elif gpus.rows:
+        unknown.update(gpus.implausible)
         topology = find_topology(TIMEOUT_S)
         unknown.update(topology.why)
         if cuda is None:
@@ -68,7 +71,7 @@ def capture(redactor: Redactor, environ: Mapping[str, str] = os.environ) -> Capt
         "cpu": cpu_model(),
         "cpu_count": os.cpu_count(),
         "memory_gib": memory_gib(),
-        **_facts(gpus),
+        **facts(gpus),
         "numa": pci.numa_nodes(bus_ids) or topology.numa,
         "topology": topology.links or {},
         "p2p": topology.p2p or {},
@@ -94,20 +97,22 @@ def capture(redactor: Redactor, environ: Mapping[str, str] = os.environ) -> Capt
         + (f": {installed} is installed, not loaded" if installed else ", and none is installed"),
         **({} if gpus.rows is None else _untold(found)),
     }
-    if found["driver"]:
-        unknown.pop("driver", None)
+    for name in ("driver", "numa"):
+        if found[name]:  # something else told it
+            unknown.pop(name, None)
     unknown.update(
         (name, why)
         for name, why in why_not.items()
         if not found.get(name) and name not in unknown and found.get(name) is not False
     )
     if gpus.rows is not None and not gpus.rows:
-        unknown.pop("numa")  # of no GPU there is none
+        unknown.pop("numa", None)  # of no GPU there is none
+    environment, dropped = fitting({k: v for k, v in found.items() if v is not None})
     told_by = {"gpus": gpus.told_by or "", "container": evidence if container is not None else ""}
     return Capture(
-        Environment.model_validate({k: v for k, v in found.items() if v is not None}),
+        environment,
         _state(gpus),
-        unknown,
+        unknown | dropped,
         {name: by for name, by in told_by.items() if by},
     )
 
@@ -126,7 +131,7 @@ def engine_variables(redactor: Redactor, environ: Mapping[str, str]) -> dict[str
     }
 
 
-def _facts(gpus: Gpus) -> dict[str, Any]:
+def facts(gpus: Gpus) -> dict[str, Any]:
     """What does not change by itself of each GPU, as fields of the environment."""
     if gpus.rows is None:
         return {}
@@ -146,6 +151,30 @@ def _facts(gpus: Gpus) -> dict[str, Any]:
         "max_memory_clock_mhz": gpus.column("max_memory_clock_mhz"),
         "mig": devices if any(devices) else None,
     }
+
+
+def fitting(found: dict[str, Any]) -> tuple[Environment, dict[str, str]]:
+    """The environment of what was found without what it cannot hold, and of that the reasons.
+
+    Whatever a driver, a package or a variable holds, no run is lost for it.
+    """
+    kept = {name: dict(told) if isinstance(told, dict) else told for name, told in found.items()}
+    why: dict[str, str] = {}
+    while True:
+        try:
+            return Environment.model_validate(kept), why
+        except ValidationError as fault:
+            errors = fault.errors(include_url=False, include_input=False)
+        # A key and its value may both be at fault.
+        for (name, *inside), reason in {
+            tuple(map(str, error["loc"][:2])): error["msg"] for error in errors
+        }.items():
+            why[name] = f"what was found of it cannot be recorded: {reason}"
+            told = kept.get(name)
+            if isinstance(told, dict) and inside and inside[0] in told:
+                del told[inside[0]]  # of packages, variables or pairs this one alone
+            else:
+                kept.pop(name, None)
 
 
 def _mig(row: Mapping[str, Any]) -> str | None:

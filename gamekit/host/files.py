@@ -13,7 +13,10 @@ def read(path: Path | str) -> str | None:
         return None
 
 
-def one_line(text: str | None) -> str | None:
-    """A text as a field of one line has it, or None where nothing is left."""
-    line = " ".join((text or "").split())[:200]
-    return line or None
+def one_line(text: str | None, longest: int = 200) -> str | None:
+    """A text as a field of one line has it, or None where nothing is left.
+
+    What does not print, such as an escape sequence in the answer of a program, becomes a space.
+    """
+    printed = "".join(char if char.isprintable() else " " for char in text or "")
+    return " ".join(printed.split())[:longest].rstrip() or None

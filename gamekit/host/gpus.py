@@ -7,13 +7,14 @@ import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import gamekit
 from gamekit.host import smi
 from gamekit.host.asking import ask
+from gamekit.host.plausible import checked
 
 TIMEOUT_S = 5.0
 # Of a GPU's row: what changes by itself, in the order in which it is shown.
@@ -28,6 +29,7 @@ class Gpus:
     """One row a GPU, None where nothing tells of them; ``why`` has then the reason.
 
     ``told_by`` is NVML or nvidia-smi. ``driver`` and ``cuda`` (of the driver) are versions.
+    ``implausible`` says of properties what was told of them that cannot be.
     """
 
     rows: Sequence[Mapping[str, Any]] | None
@@ -35,6 +37,7 @@ class Gpus:
     driver: str | None = None
     cuda: str | None = None
     why: str = ""
+    implausible: Mapping[str, str] = field(default_factory=dict)
 
     def state(self) -> list[dict[str, Any]]:
         """What changes by itself, of each GPU."""
@@ -54,10 +57,11 @@ def find_gpus(timeout_s: float = TIMEOUT_S) -> Gpus:
     rows, why = smi.query(timeout_s)
     if rows is None:
         return Gpus(None, why="; ".join(filter(None, (why_not_nvml, why))))
-    if any(row["mig"] for row in rows):
+    if any(row["mig"] is True for row in rows):
         for row, devices in zip(rows, smi.mig_devices(timeout_s), strict=False):
             row["mig_devices"] = devices
-    return Gpus(rows, smi.PROGRAM, rows[0]["driver"])
+    rows, implausible = checked(rows, smi.PROGRAM)
+    return Gpus(rows, smi.PROGRAM, rows[0]["driver"], implausible=implausible)
 
 
 def _through_nvml(timeout_s: float) -> tuple[Gpus | None, str]:
@@ -76,8 +80,23 @@ def _through_nvml(timeout_s: float) -> tuple[Gpus | None, str]:
         return None, answer.why.replace(Path(sys.executable).name, "NVML", 1)
     try:
         told = json.loads(answer.text)
-    except ValueError:
+    except (ValueError, RecursionError):
+        told = None
+    if not isinstance(told, dict) or not ("why" in told or _are_rows(told.get("gpus"))):
         return None, "NVML gave no answer that can be read"
     if "why" in told:
-        return None, told["why"]
-    return Gpus(told["gpus"], "NVML", told["driver"], told["cuda"]), ""
+        return None, str(told["why"])
+    # The driver is the same for all; with a row it is looked at as the rest of it is.
+    driver, cuda = told.get("driver"), told.get("cuda")
+    rows, implausible = checked([{**row, "driver": driver} for row in told["gpus"]], "NVML")
+    return Gpus(
+        rows,
+        "NVML",
+        driver if isinstance(driver, str) else None,
+        cuda if isinstance(cuda, str) else None,
+        implausible=implausible,
+    ), ""
+
+
+def _are_rows(told: Any) -> bool:
+    return isinstance(told, list) and all(isinstance(row, dict) for row in told)

@@ -6,10 +6,12 @@ import csv
 import re
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any
 
 from gamekit.host.asking import Answer, ask
+from gamekit.host.files import one_line
+from gamekit.host.plausible import WHOLE
 from gamekit.host.throttling import reasons_of
 
 PROGRAM = "nvidia-smi"
@@ -36,10 +38,10 @@ _PROPERTIES: dict[tuple[str, ...], str] = {
     ("pci.bus_id",): "bus_id",
 }
 _UNKNOWN_FIELD = re.compile(r'Field "([^"]+)" is not a valid field')
-_WHOLE = {
-    *("memory_total_mib", "pcie_generation", "pcie_width", "pcie_generation_max"),
-    *("pcie_width_max", "max_sm_clock_mhz", "max_memory_clock_mhz"),
-}
+# No other way to write a number than a driver's: float() would take nan and 1_0 as well.
+_WHOLE_NUMBER = re.compile(r"-?[0-9]{1,18}")
+_NUMBER = re.compile(r"-?[0-9]{1,18}(?:\.[0-9]{1,18})?")
+_MASK = re.compile(r"0x[0-9A-Fa-f]{1,16}")
 _MIG_DEVICE = re.compile(r"^\s+MIG (\S+)", re.MULTILINE)
 _GPU_LINE = re.compile(r"^GPU \d+:", re.MULTILINE)
 
@@ -72,11 +74,21 @@ def query(timeout_s: float) -> tuple[list[dict[str, Any]] | None, str]:
     if answer.text is None:
         gave_up = "gave no answer" in answer.why
         return None, f"{PROGRAM} gave no answer in {timeout_s:g} s" if gave_up else answer.why
-    keys = [key for _, key in asked.values()]
-    rows = [row for row in csv.reader(answer.text.splitlines(), skipinitialspace=True) if row]
+    return rows_of(answer.text, [key for _, key in asked.values()])
+
+
+def rows_of(text: str, keys: Sequence[str]) -> tuple[list[dict[str, Any]] | None, str]:
+    """The rows of an answer whose columns are ``keys``; None where it is none, and why.
+
+    A cell that is no value of its property stays the text that it is, for
+    ``gamekit.host.plausible`` to tell of.
+    """
+    try:
+        rows = [row for row in csv.reader(text.splitlines(), skipinitialspace=True) if row]
+    except csv.Error:  # a cell that never ends
+        rows = []
     if not rows or any(len(row) != len(keys) for row in rows):
-        said = " ".join(answer.text.split())[:100]
-        return None, f"{PROGRAM} told of no GPU ({said or 'it said nothing'})"
+        return None, f"{PROGRAM} told of no GPU ({one_line(text, 100) or 'it said nothing'})"
     return [
         {
             **dict.fromkeys(_PROPERTIES.values()),
@@ -90,7 +102,7 @@ def query(timeout_s: float) -> tuple[list[dict[str, Any]] | None, str]:
 def cuda_version(timeout_s: float) -> tuple[str | None, str]:
     """The CUDA version that the driver supports; else None, and why."""
     answer = call([], timeout_s)
-    found = re.search(r"CUDA (?:UMD )?Version\s*:\s*(\d+\.\d+)", answer.text or "")
+    found = re.search(r"CUDA (?:UMD )?Version\s*:\s*([0-9]{1,4}\.[0-9]{1,4})", answer.text or "")
     return (found[1], "") if found else (None, answer.why or f"{PROGRAM} does not tell it")
 
 
@@ -111,17 +123,15 @@ def _without(asked: dict[str, tuple[tuple[str, ...], str]], name: str) -> Any:
 
 
 def _value(key: str, cell: str) -> Any:
-    readers: dict[str, Callable[[str], Any]] = {
-        "name": str,
-        "driver": str,
-        "bus_id": str,
-        "mig": {"Enabled": True, "Disabled": False}.get,
-        "throttle_reasons": lambda text: reasons_of(int(text, 16)),
-    }
     # [N/A], [Not Supported], [Unknown Error]
     if cell in ("", "N/A") or cell.startswith("["):
         return None
-    try:
-        return readers.get(key, int if key in _WHOLE else float)(cell)
-    except ValueError:  # what no driver said yet
-        return None
+    if key in ("name", "driver", "bus_id"):
+        return cell
+    if key == "mig":
+        return {"Enabled": True, "Disabled": False}.get(cell, cell)
+    if key == "throttle_reasons":
+        return reasons_of(int(cell, 16)) if _MASK.fullmatch(cell) else cell
+    if key in WHOLE:
+        return int(cell) if _WHOLE_NUMBER.fullmatch(cell) else cell
+    return float(cell) if _NUMBER.fullmatch(cell) else cell

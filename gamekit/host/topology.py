@@ -11,6 +11,7 @@ from gamekit.host import smi
 _ESCAPE = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _DEVICE = re.compile(r"(?:GPU|NIC|mlx)\w*")
 _CARD = re.compile(r"^\s*(NIC\d+):\s*(\S+)\s*$", re.MULTILINE)
+_NODE = re.compile(r"[0-9]{1,6}")
 _NUMA = "NUMA Affinity"
 
 
@@ -74,9 +75,8 @@ def numa_nodes(text: str) -> list[int | None] | None:
     """The NUMA node of each GPU by ``nvidia-smi topo -m``; None where it names no such column."""
     _, rows = _table(text)
     cells = [row.get(_NUMA, "") for name, row in rows.items() if name.startswith("GPU")]
-    if not any(cell.isdigit() for cell in cells):
-        return None
-    return [int(cell) if cell.isdigit() else None for cell in cells]
+    nodes = [int(cell) if _NODE.fullmatch(cell) else None for cell in cells]
+    return nodes if any(node is not None for node in nodes) else None
 
 
 def _table(text: str) -> tuple[list[str], dict[str, dict[str, str]]]:

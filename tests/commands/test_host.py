@@ -20,7 +20,7 @@ DIFFERS, NO_ANSWER, USAGE = 4, 5, 2
 GPUS = """#!/bin/sh
 case "$1" in
   --query-gpu=*) for gpu in 1 2; do
-    echo "NVIDIA H200, 580.159.04, $(date +%N), 3201, 41, 77.5, 1024, 3, 0x4, 5, 16,"\\
+    echo "NVIDIA H200, 580.159.04, $(date +%N | cut -c1-6), 3201, 41, 77.5, 1024, 3, 0x4, 5, 16,"\\
       "143771, 5, 16, 700.00, 1980, 3201, Disabled, 00000000:00:06.0"; done ;;
   topo) case "$2" in
     -m) printf '\\tGPU0\\tGPU1\\nGPU0\\t X \\tPHB\\nGPU1\\tPHB\\t X \\n' ;;

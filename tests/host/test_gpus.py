@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import time
 from pathlib import Path
@@ -12,12 +14,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from machines import H200, install, install_text
 
+from gamekit.findings.subject import Environment
 from gamekit.host import smi
 from gamekit.host.asking import ask
-from gamekit.host.capture import capture
-from gamekit.host.gpus import find_gpus
+from gamekit.host.capture import capture, facts, fitting
+from gamekit.host.gpus import Gpus, find_gpus
+from gamekit.host.plausible import checked
 from gamekit.host.redact import Redactor
 from gamekit.host.throttling import reasons_of
+from gamekit.strict_yaml import write_yaml
+
+COLUMNS = [
+    *("name", "driver", "sm_clock_mhz", "memory_clock_mhz", "temperature_c", "power_w"),
+    *("memory_used_mib", "utilization_percent", "throttle_reasons", "pcie_generation"),
+    *("pcie_width", "memory_total_mib", "pcie_generation_max", "pcie_width_max", "power_limit_w"),
+    *("max_sm_clock_mhz", "max_memory_clock_mhz", "mig", "bus_id", "mig_devices"),
+]
 
 # A driver of two GPUs, the second of which tells less.
 NVML = """\
@@ -130,6 +142,78 @@ def test_what_a_gpu_does_not_tell_is_null(programs: Path, cell: str) -> None:
     install(programs, [told])
     (row,) = find_gpus().rows or ()
     assert {key for key, value in row.items() if value is not None} == {"name", "mig_devices"}
+
+
+@pytest.mark.parametrize("cell", ["-5", "nan", "inf", "4" * 401, "1_0", "\x1b[31mred", "٣"])
+def test_what_cannot_be_of_a_gpu_is_unknown_with_the_reason(programs: Path, cell: str) -> None:
+    """An implausible value is null, says what was told, and does not touch the other GPU."""
+    wrong = dict.fromkeys(H200, cell) | {"name": "NVIDIA H200", "temperature.gpu": "-300"}
+    install(programs, [H200, wrong])
+    seen = capture(Redactor())
+    assert seen.environment.power_limit_w == [700.0, None]
+    assert seen.environment.gpu_memory_mib == [143771, None]
+    assert seen.state["gpus"][1]["power_w"] is None
+    assert seen.unknown["power_limit_w"].endswith("of GPU1, which cannot be")
+    assert {"gpu_memory_mib", "pcie", "mig", "state.temperature_c"} <= seen.unknown.keys()
+    assert all(why.isprintable() for why in seen.unknown.values())
+
+
+def test_what_cannot_be_of_a_gpu_is_unknown_of_nvml_too(
+    programs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What NVML gives of another kind or beyond all GPUs is null, with what it gave."""
+    text = NVML.replace("return 700000", "return -5").replace("return 16", "return 'wide'")
+    install_nvml(text.replace('b"580.159.04"', "[580]"), tmp_path, monkeypatch)
+    seen = capture(Redactor())
+    assert seen.environment.gpus == ["NVIDIA H200"] * 2
+    assert seen.environment.power_limit_w is None
+    assert seen.unknown["power_limit_w"] == "NVML tells '-0.005' of GPU0, which cannot be"
+    assert seen.unknown["pcie"] == "NVML tells 'wide' of GPU0, which cannot be"
+    assert seen.unknown["driver"] == "NVML tells '[580]' of GPU0, which cannot be"
+
+
+CELLS = st.text() | st.floats().map(str) | st.integers().map(str)
+
+
+@given(st.lists(st.fixed_dictionaries(dict.fromkeys(COLUMNS[:-1], CELLS)), min_size=1, max_size=3))
+def test_no_answer_of_nvidia_smi_loses_a_run(told: list[dict[str, str]]) -> None:
+    """Whatever text is in whichever column, what is left of it can be recorded."""
+    table = io.StringIO()
+    csv.writer(table).writerows([row.values() for row in told])
+    rows, why = smi.rows_of(table.getvalue(), COLUMNS[:-1])
+    assert (rows is None) == bool(why)
+    if rows is not None:
+        kept, implausible = checked(rows, "nvidia-smi")
+        environment, dropped = fitting(facts(Gpus(kept)))
+        assert not dropped
+        assert all(why.isprintable() for why in implausible.values())
+        write_yaml(json.loads(json.dumps(Gpus(kept).state(), allow_nan=False)))
+        Environment.model_validate_json(environment.model_dump_json())
+
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inside: st.lists(inside, max_size=3) | st.dictionaries(st.text(), inside, max_size=3),
+)
+
+
+@given(st.lists(st.dictionaries(st.sampled_from(COLUMNS), ANYTHING), max_size=3))
+def test_no_answer_of_nvml_loses_a_run(told: list[dict[str, object]]) -> None:
+    """Whatever is told of whichever property, what is left of it can be recorded."""
+    kept, implausible = checked(told, "NVML")
+    assert not fitting(facts(Gpus(kept)))[1]
+    assert all(why.isprintable() for why in implausible.values())
+    write_yaml(json.loads(json.dumps(Gpus(kept).state(), allow_nan=False)))
+
+
+def test_what_an_environment_cannot_hold_is_left_out_alone() -> None:
+    """A name too long takes no other with it, and a field that cannot be says why."""
+    long = "NCCL_" + "A" * 300
+    found = {"variables": {long: "1", "NCCL_ALGO": "Ring"}, "boot": "b", "cpu_count": -1}
+    environment, dropped = fitting(found)
+    assert environment.variables == {"NCCL_ALGO": "Ring"}
+    assert (environment.boot, environment.cpu_count) == ("b", None)
+    assert dropped.keys() == {"variables", "cpu_count"}
 
 
 def test_an_older_nvidia_smi_is_asked_for_what_it_knows(programs: Path) -> None:
