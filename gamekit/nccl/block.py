@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import io
 import re
+import tokenize
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -19,9 +21,14 @@ _ABOUT = '# Written by "gamekit nccl apply"; a value that is set already wins. N
 _END = "# <<< gamekit nccl\n"
 _BEGIN = re.compile(rb"^# >>> gamekit nccl", re.MULTILINE)
 _BLOCK = re.compile(
-    rb"^# >>> gamekit nccl sha256:([0-9a-f]{64})((?: [a-z]+)*)(\r?\n)"
-    rb"(.*?)^# <<< gamekit nccl(?:\r?\n|\Z)",
+    rb"^# >>> gamekit nccl sha256:(?P<digest>[0-9a-f]{64})(?P<flags>(?: [a-z]+)*)"
+    rb"(?P<line_end>\r?\n)(?P<body>.*?)^(?P<end># <<< gamekit nccl)(?:\r?\n|\Z)",
     re.MULTILINE | re.DOTALL,
+)
+# Before a comment that stands for itself comes the end of a line, or of what is indented.
+_BETWEEN = (
+    *(tokenize.ENCODING, tokenize.NEWLINE, tokenize.NL),
+    *(tokenize.COMMENT, tokenize.INDENT, tokenize.DEDENT),
 )
 _LITERAL = re.compile(r"^    (values|shadowed) = (.+)$", re.MULTILINE)
 
@@ -119,22 +126,24 @@ def _digest(flags: str, body: str) -> str:
 def found(content: bytes, file: str) -> Found | None:
     """The block in ``content``, or None. ``file`` is named by errors.
 
-    Line ends that an editor changed are no edit. Raises ``MachineRefused`` when there are several
-    blocks, or a beginning without an end.
+    Line ends that an editor changed are no edit. What looks like a block within a string or a
+    bracket is the user's text. Raises ``MachineRefused`` when there are several blocks, a beginning
+    without an end, or no telling, since the file is no Python text.
     """
-    matches = list(_BLOCK.finditer(content))
-    if len(matches) != len(_BEGIN.findall(content)) or len(matches) > 1:
+    starts = [match.start() for match in _BEGIN.finditer(content)]
+    comments = _comments(content, file) if starts else frozenset()
+    starts = [start for start in starts if start in comments]
+    if not starts:
+        return None
+    match = _BLOCK.match(content, starts[0])
+    if len(starts) > 1 or match is None or match.start("end") not in comments:
         raise MachineRefused(
-            "several blocks of gamekit nccl"
-            if len(matches) > 1
-            else "half a block of gamekit nccl",
+            "several blocks of gamekit nccl" if len(starts) > 1 else "half a block of gamekit nccl",
             file=file,
-            line=content.count(b"\n", 0, _first(content)) + 1,
+            line=content.count(b"\n", 0, starts[0]) + 1,
             mend="take the lines from '# >>> gamekit nccl' to '# <<< gamekit nccl' out by hand",
         )
-    if not matches:
-        return None
-    digest, flags, end, body = matches[0].groups()
+    digest, flags, end, body = match.group("digest", "flags", "line_end", "body")
     text = body.decode("utf-8", "surrogateescape").replace("\r\n", "\n")
     known = _read_literals(text)
     values, shadowed = known.get("values"), known.get("shadowed")
@@ -146,16 +155,34 @@ def found(content: bytes, file: str) -> Found | None:
             created="created" in names,
             newline="newline" in names,
         ),
-        start=matches[0].start(),
-        end=matches[0].end(),
+        start=match.start(),
+        end=match.end(),
         edited=_digest(flags.decode("ascii"), text) != digest.decode("ascii"),
         crlf=end == b"\r\n",
     )
 
 
-def _first(content: bytes) -> int:
-    match = _BEGIN.search(content)
-    return match.start() if match else 0
+def _comments(content: bytes, file: str) -> frozenset[int]:
+    """Where the comments start that have a line of their own, between two statements."""
+    # Python takes each sort of line end for one.
+    lines = content.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    rows = set()
+    depth, before = 0, tokenize.ENCODING
+    try:
+        for token in tokenize.tokenize(io.BytesIO(lines).readline):
+            if token.type == tokenize.OP:
+                depth += (token.string in "([{") - (token.string in ")]}")
+            elif token.type == tokenize.COMMENT and before in _BETWEEN and depth == 0:
+                rows.add(token.start[0])
+            before = token.type
+    except (tokenize.TokenError, SyntaxError, UnicodeDecodeError):
+        raise MachineRefused(
+            "what looks like a block of gamekit nccl stands in what is no Python text",
+            file=file,
+            mend="mend the file first: let Python compile it",
+        ) from None
+    ends = [match.end() for match in re.finditer(rb"\r\n|\r|\n", content)]
+    return frozenset(start for row, start in enumerate([0, *ends], 1) if row in rows)
 
 
 def _read_literals(text: str) -> dict[str, object]:

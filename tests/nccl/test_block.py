@@ -10,30 +10,36 @@ from gamekit.errors import MachineRefused
 from gamekit.nccl.block import attached, detached, found
 
 VALUES = {"NCCL_ALGO": "Ring", "NCCL_P2P_LEVEL": "SYS"}
-# Any bytes, and such as are near to what is searched for.
+WHOLE = attached(None, VALUES, None)
+# Statements in odd forms, and such as are near to what is searched for.
 PIECES = st.lists(
     st.one_of(
-        st.binary(max_size=12),
+        st.binary(max_size=12).map(lambda content: b"# " + bytes(set(content) - set(b"\0\r\n"))),
         st.sampled_from(
             [
-                b"\n",
-                b"\r\n",
-                b"\r",
-                b"# <<< gamekit nccl\n",
-                b"x = 1\n",
-                b"\xef\xbb\xbf",
-                b'"""',
-                b"\x00",
+                b"",
+                b"\x0c",
+                b"x = 1",
+                b"# <<< gamekit nccl",
+                b"if x:\n    x = (\r\n  1)",
+                b"x = [\n" + WHOLE + b"]",
+                b'x = """' + WHOLE + b'"""',
+                b"x = b'''\n" + WHOLE.replace(b"'", b'"') + b"'''",
+                b'x = """\n' + WHOLE.partition(b"<<<")[0] + b'"""',
+                b"x = 1 + \\\n1",
             ]
         ),
-    )
-).map(b"".join)
+    ).flatmap(lambda line: st.sampled_from([b"\n", b"\r\n", b"\r"]).map(line.__add__))
+).map(lambda lines: b"# coding: latin-1\n" + b"".join(lines))
+LAST = st.sampled_from([b"", b"x = 1", b"# mine", b"\x0c"])
+LATIN = st.tuples(PIECES, LAST).map(b"".join)
+SOURCES = LATIN | st.sampled_from([b"", b"\xef\xbb\xbf", b"x = 1"])
 VARIABLES = st.dictionaries(
     st.from_regex(r"NCCL_[A-Z]{1,8}", fullmatch=True), st.text(min_size=1), min_size=1
 )
 
 
-@given(content=st.none() | PIECES, values=VARIABLES, shadowed=st.none() | st.text(min_size=1))
+@given(content=st.none() | SOURCES, values=VARIABLES, shadowed=st.none() | st.text(min_size=1))
 def test_taking_out_restores_every_byte(
     content: bytes | None, values: dict[str, str], shadowed: str | None
 ) -> None:
@@ -46,7 +52,7 @@ def test_taking_out_restores_every_byte(
     assert detached(written, block) == content
 
 
-@given(content=PIECES, added=st.binary(min_size=1, max_size=20))
+@given(content=LATIN, added=PIECES)
 def test_what_stands_behind_the_block_stays_a_line_of_its_own(content: bytes, added: bytes) -> None:
     """Text that was added behind the block outlives it, and joins no line of the text before."""
     written = attached(content, VALUES, None) + added
@@ -61,7 +67,7 @@ def test_what_stands_behind_the_block_stays_a_line_of_its_own(content: bytes, ad
 
 
 # A lone carriage return and the line feed behind it would be one line end to the editor.
-@given(content=PIECES.filter(lambda content: not content.endswith(b"\r")))
+@given(content=SOURCES.filter(lambda content: not content.endswith(b"\r")))
 def test_other_line_ends_are_no_edit(content: bytes) -> None:
     """A file whose line ends an editor changed has its block still, as it was written."""
     written = attached(content, VALUES, None)
@@ -93,3 +99,25 @@ def test_a_damaged_or_second_block_is_refused_with_its_line(count: int) -> None:
 def test_a_file_with_carriage_returns_gets_a_block_with_them() -> None:
     """The block's line ends are those of its file."""
     assert attached(b"x = 1\r\n", VALUES, None).replace(b"\r\n", b"").count(b"\n") == 0
+
+
+@pytest.mark.parametrize(
+    ("before", "behind"),
+    [(b'x = """\n', b'"""\n'), (b"x = [\n", b"]\n"), (b"x = 1 + \\\n", b"")],
+)
+def test_a_block_within_a_statement_is_the_users_text(before: bytes, behind: bytes) -> None:
+    """What looks like a block in a string or bracket is none; a real one behind it is found."""
+    content = before + WHOLE + behind
+    assert found(content, "f") is None
+    both = found(content + attached(b"", {"NCCL_ALGO": "Tree"}, None), "f")
+    assert both is not None
+    assert both.block.values == {"NCCL_ALGO": "Tree"}
+    assert both.start == len(content)
+
+
+@pytest.mark.parametrize("content", [b'x = """\n' + WHOLE, b"x = (\n" + WHOLE, b"\xff\n" + WHOLE])
+def test_what_cannot_be_told_apart_is_refused(content: bytes) -> None:
+    """Where the text is no Python, nobody can say what is a block: nothing is cut."""
+    with pytest.raises(MachineRefused, match="no Python text") as refusal:
+        found(content, "f")
+    assert "\n" not in str(refusal.value)
