@@ -70,12 +70,13 @@ class NextStep:
 def next_steps(knowledge: Knowledge, *, of_runs: bool = True) -> list[NextStep]:
     """What is open, in the order to do it.
 
-    First what makes figures doubtful that everything else rests on: series that shifted without a
-    review (those that runs began counted in one step, or left out without ``of_runs``), and key
-    numbers that were not reproduced. Then what decided gates lead to. Then the
-    evaluations, running or planned, that decide an open gate, assumption or question or give a
+    First what makes figures doubtful that everything else rests on: declared series that shifted
+    without a review, and key numbers that were not reproduced. Then what decided gates lead to. Then
+    the evaluations, running or planned, that decide an open gate, assumption or question or give a
     figure that a gate waits for, in the order of the findings; the first open approach, at its
-    first item that is not done, comes before the evaluation that decides its gates.
+    first item that is not done, comes before the evaluation that decides its gates. Last, in one
+    step, the series that runs began and that shifted: no document rests on them. ``of_runs`` leaves
+    that step out.
     """
     evaluations = _evaluations(knowledge)
     told = {lead for step in evaluations for lead in step.leads}
@@ -84,8 +85,8 @@ def next_steps(knowledge: Knowledge, *, of_runs: bool = True) -> list[NextStep]:
         deciding = (number for number, one in enumerate(evaluations) if step.id in one.decides)
         steps.insert(next(deciding, len(evaluations)), step)
     shifts = open_shifts(knowledge)
-    doubtful = [*_shifted(shifts), *(_shifted_between_runs(shifts) if of_runs else ())]
-    return [*doubtful, *_unreproduced(knowledge), *_decided(knowledge), *steps]
+    last = _shifted_between_runs(shifts) if of_runs else []
+    return [*_shifted(shifts), *_unreproduced(knowledge), *_decided(knowledge), *steps, *last]
 
 
 def _shifted(shifts: OpenShifts) -> list[NextStep]:

@@ -17,9 +17,9 @@ from gamekit.commands.terminal import paragraph, print_json, say
 def command(as_json: bool) -> None:
     """Say what to do now and why, by which command, and which outcome leads where.
 
-    First what makes figures doubtful: shifts without a review (one by one in declared series,
-    counted by pair of runs in those that runs began), key numbers that were not reproduced. Then
-    evaluations that decide something open, and the first open approach.
+    First what makes figures doubtful: shifts of declared series without a review, key numbers that
+    were not reproduced. Then evaluations that decide something open, and the first open approach.
+    Last the shifts of series that runs began, counted by pair of runs.
     """
     from gamekit.analysis.next_steps import next_steps
     from gamekit.knowledge import build
