@@ -14,6 +14,7 @@ from typing import Any
 import gamekit
 from gamekit.host import smi
 from gamekit.host.asking import ask
+from gamekit.host.files import one_line
 from gamekit.host.plausible import checked
 
 TIMEOUT_S = 5.0
@@ -85,7 +86,7 @@ def _through_nvml(timeout_s: float) -> tuple[Gpus | None, str]:
     if not isinstance(told, dict) or not ("why" in told or _are_rows(told.get("gpus"))):
         return None, "NVML gave no answer that can be read"
     if "why" in told:
-        return None, str(told["why"])
+        return None, one_line(str(told["why"]), 2000) or "NVML does not say why"
     # The driver is the same for all; with a row it is looked at as the rest of it is.
     driver, cuda = told.get("driver"), told.get("cuda")
     rows, implausible = checked([{**row, "driver": driver} for row in told["gpus"]], "NVML")

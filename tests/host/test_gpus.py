@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import sys
 import time
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from gamekit.findings.subject import Environment
 from gamekit.host import smi
 from gamekit.host.asking import ask
 from gamekit.host.capture import capture, facts, fitting
+from gamekit.host.files import read
 from gamekit.host.gpus import Gpus, find_gpus
 from gamekit.host.plausible import checked
 from gamekit.host.redact import Redactor
@@ -237,6 +239,11 @@ def test_an_older_nvidia_smi_is_asked_for_what_it_knows(programs: Path) -> None:
             "nvidia-smi failed (NVIDIA-SMI has failed because it could not communicate)",
         ),
         ("exit 3", "nvidia-smi failed (exit code 3)"),
+        (
+            "printf '\\033[31mno\\000 driver\\377\\n' >&2; exit 9",
+            "nvidia-smi failed ([31mno driver\ufffd)",
+        ),
+        ("printf '\\033\\001\\n'", "nvidia-smi told of no GPU (it said nothing)"),
         ("echo No devices were found", "nvidia-smi told of no GPU (No devices were found)"),
         ("exit 0", "nvidia-smi told of no GPU (it said nothing)"),
         (
@@ -258,6 +265,34 @@ def test_a_program_that_hangs_takes_its_children_along(tmp_path: Path) -> None:
     assert answer.why == "sh gave no answer in 0.2 s"
     time.sleep(0.6)
     assert not mark.exists()
+
+
+@pytest.mark.parametrize("where", ["", " >&2", " & wait"])
+def test_a_program_that_floods_is_ended(tmp_path: Path, where: str) -> None:
+    """More than any answer has is not kept: the program and what it started are ended."""
+    number = tmp_path / "group"
+    answer = ask(["/bin/sh", "-c", f"echo $$ >{number}; yes{where}"], 60)
+    assert answer.text is None
+    assert answer.why == "sh gave more than 1 MiB of output"
+    group = int(number.read_text())
+    for _ in range(200):
+        alive = [
+            stat
+            for stat in map(read, Path("/proc").glob("[0-9]*/stat"))
+            if stat
+            and stat.rpartition(")")[2].split()[2] == str(group)
+            and stat.rpartition(")")[2].split()[0] != "Z"
+        ]
+        if not alive:
+            break
+        time.sleep(0.05)
+    assert not alive
+
+
+def test_a_long_answer_is_read_whole(tmp_path: Path) -> None:
+    """Half a MiB on both outputs at once is neither cut nor waited for."""
+    program = "import sys; sys.stderr.write('e' * 2**18); sys.stdout.write('o' * 2**19)"
+    assert ask([sys.executable, "-c", program], 60).text == "o" * 2**19
 
 
 def test_a_program_that_cannot_be_started_is_told_of(tmp_path: Path) -> None:
