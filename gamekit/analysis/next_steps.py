@@ -71,12 +71,12 @@ def next_steps(knowledge: Knowledge, *, of_runs: bool = True) -> list[NextStep]:
     """What is open, in the order to do it.
 
     First what makes figures doubtful that everything else rests on: declared series that shifted
-    without a review, and key numbers that were not reproduced. Then what decided gates lead to. Then
-    the evaluations, running or planned, that decide an open gate, assumption or question or give a
-    figure that a gate waits for, in the order of the findings; the first open approach, at its
-    first item that is not done, comes before the evaluation that decides its gates. Last, in one
-    step, the series that runs began and that shifted: no document rests on them. ``of_runs`` leaves
-    that step out.
+    without a review, and key numbers that were not reproduced. Then what decided gates lead to.
+    Then the evaluations, running or planned, that decide an open gate, assumption or question or
+    give a figure that a gate waits for, in the order of the findings; the first open approach, at
+    its first item that is not done, comes before the evaluation that decides its gates. Last, in
+    one step, the series that runs began and that shifted: no document rests on them. Without
+    ``of_runs`` that step is left out.
     """
     evaluations = _evaluations(knowledge)
     told = {lead for step in evaluations for lead in step.leads}
