@@ -5,16 +5,15 @@ from __future__ import annotations
 import itertools
 import json
 import os
-import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 from gamekit.errors import MachineRefused, UsageFault
+from gamekit.nccl.children import run
 
 NAME = "sitecustomize.py"
-_SECONDS = 60.0
 _NAME_ONE = "name a Python 3 by --python, such as /opt/engine/bin/python"
 _ANSWER = "gamekit-answer:"
 # The mark as a program writes it: one that only prints its arguments, as echo does, has no answer.
@@ -89,19 +88,21 @@ def child(
     """
     if not executable:
         raise UsageFault("the interpreter's name is empty", mend=_NAME_ONE)
-    done = _run(executable, arguments, environment)
+    done = run([executable, *arguments], mend=_NAME_ONE, environment=environment)
     # What its sitecustomize prints stands before, and what it prints at the end behind.
-    mark = done.stdout.rfind(_ANSWER.encode("ascii"))
-    if done.returncode == 0 and mark >= 0:
-        answer = done.stdout[mark + len(_ANSWER) :].partition(b"\n")[0]
-        return Told(answer.decode("utf-8", "surrogateescape"), _failure(done.stderr))
+    mark = done.output.rfind(_ANSWER.encode("ascii"))
+    if done.code == 0 and mark >= 0:
+        answer = done.output[mark + len(_ANSWER) :].partition(b"\n")[0]
+        return Told(answer.decode("utf-8", "surrogateescape"), _failure(done.errors))
     # What another program says of arguments that were meant for Python helps nobody.
-    bare = _run(executable, ["-I", "-S", "-c", f"print({_MARK})"], environment)
-    if bare.returncode != 0 or _ANSWER.encode("ascii") not in bare.stdout:
+    bare = run(
+        [executable, "-I", "-S", "-c", f"print({_MARK})"], mend=_NAME_ONE, environment=environment
+    )
+    if bare.code != 0 or _ANSWER.encode("ascii") not in bare.output:
         raise UsageFault(f"{executable} is no working Python 3 interpreter", mend=_NAME_ONE)
-    told = done.stderr.decode("utf-8", "backslashreplace").strip().splitlines()
+    told = done.errors.decode("utf-8", "backslashreplace").strip().splitlines()
     raise MachineRefused(
-        f"{executable} ended with {done.returncode}{f': {told[-1]}' if told else ''}",
+        f"{executable} ended with {done.code}{f': {told[-1]}' if told else ''}",
         mend="it is a Python, but not with what it imports at its start: mend that",
     )
 
@@ -113,30 +114,6 @@ def _failure(errors: bytes) -> str | None:
         if announced.startswith(_FAILED):
             return told.strip()
     return None
-
-
-def _run(
-    executable: str, arguments: Sequence[str], environment: Mapping[str, str] | None
-) -> subprocess.CompletedProcess[bytes]:
-    try:
-        return subprocess.run(  # noqa: S603 - the interpreter that the user named
-            [executable, *arguments],
-            env=None if environment is None else dict(environment),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_SECONDS,
-            check=False,
-        )
-    except (FileNotFoundError, NotADirectoryError):
-        raise UsageFault(f"there is no {executable}", mend=_NAME_ONE) from None
-    except subprocess.TimeoutExpired:
-        raise MachineRefused(
-            f"{executable} gave no answer within {_SECONDS:.0f} s", mend=_NAME_ONE
-        ) from None
-    except OSError as error:
-        raise MachineRefused(
-            f"{executable} does not start: {(error.strerror or str(error)).lower()}", mend=_NAME_ONE
-        ) from None
 
 
 def answering(expression: str) -> str:
@@ -219,9 +196,10 @@ def _writable(file: Path) -> Path:
 
 
 def compiles(executable: str, content: bytes) -> str | None:
-    """Why the interpreter cannot compile ``content``, or None when it can."""
-    done = subprocess.run(  # noqa: S603 - the interpreter that the user named
-        [executable, "-I", "-S", "-c", _COMPILE], input=content, capture_output=True, check=False
-    )
-    told = done.stderr.decode("utf-8", "backslashreplace").strip().splitlines()
-    return None if done.returncode == 0 else (told[-1] if told else f"exit {done.returncode}")
+    """Why the interpreter cannot compile ``content``, or None when it can.
+
+    Raises as ``child`` does where the interpreter cannot be asked.
+    """
+    done = run([executable, "-I", "-S", "-c", _COMPILE], mend=_NAME_ONE, content=content)
+    told = done.errors.decode("utf-8", "backslashreplace").strip().splitlines()
+    return None if done.code == 0 else (told[-1] if told else f"exit {done.code}")
