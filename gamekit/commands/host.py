@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gamekit.commands.options import as_json_option
-from gamekit.commands.terminal import paragraph, print_json, say
+from gamekit.commands.terminal import literal, paragraph, print_json, say
 from gamekit.errors import AnswerIsNo, NoAnswer
 
 if TYPE_CHECKING:
@@ -75,7 +75,9 @@ def command(pid: int | None, recorded: str | None, as_json: bool) -> None:
         )
     if not compared.answer:
         first = compared.comparison.differ[0]
-        raise AnswerIsNo(f"this machine is not as {compared.of} found it: {first.in_words()}")
+        raise AnswerIsNo(
+            f"this machine is not as {compared.of} found it: {_escaped(first.in_words())}"
+        )
 
 
 def _tell(seen: Fingerprint) -> None:
@@ -83,20 +85,29 @@ def _tell(seen: Fingerprint) -> None:
     say(f"{seen.host or 'this machine'}: identity {seen.identity.digest}", "strong")
     for name, text in _lines(seen, environment):
         if text:
-            paragraph(f"{name}: {text}")
+            _line(f"{name}: {text}")
     say("\nnow", "strong")
     state = seen.captured.state
     load = ", ".join(f"{value:g}" for value in state.get("load_average") or ())
     paragraph(f"load: {load or 'unknown'}", "  ")
     for number, gpu in enumerate(state.get("gpus", ())):
-        paragraph(f"GPU{number}: {_gpu_now(gpu)}", "  ")
+        _line(f"GPU{number}: {_gpu_now(gpu)}", "  ")
     if seen.captured.unknown:
         say("\nunknown", "strong")
     reasons: dict[str, list[str]] = {}
     for name, why in seen.captured.unknown.items():
         reasons.setdefault(why, []).append(name)
     for why, names in reasons.items():
-        paragraph(f"{', '.join(names)}: {why}", "  ")
+        _line(f"{', '.join(names)}: {why}", "  ")
+
+
+def _line(text: str, indent: str = "") -> None:
+    """Print one paragraph: a line end in a value is shown, and begins no line of its own."""
+    paragraph(_escaped(text), indent)
+
+
+def _escaped(text: str) -> str:
+    return literal(text).replace("\n", "\\n")
 
 
 def _lines(seen: Fingerprint, environment: Environment) -> Iterable[tuple[str, str | None]]:
@@ -176,19 +187,19 @@ def _tell_against(seen: Fingerprint, compared: Against) -> None:
     when = f" of {compared.when}" if compared.when else ""
     say(f"this machine now against {compared.of}{when}", "strong")
     if compared.host is not None and compared.host != seen.host:
-        paragraph(f"that was host {compared.host}; this machine calls itself {seen.host}")
+        _line(f"that was host {compared.host}; this machine calls itself {seen.host}")
     comparison = compared.comparison
     if compared.answer is False:
         for item in comparison.differ:
             what = f" ({item.group})" if item.group else ""
-            paragraph(f"- {item.in_words()}{what}")
+            _line(f"- {item.in_words()}{what}")
     elif compared.answer:
-        paragraph(comparison.in_words().partition("; unknown")[0])
+        _line(comparison.in_words().partition("; unknown")[0])
     for text, fields in (
         ("unknown then", comparison.unknown_before),
         ("unknown now", comparison.unknown_after),
     ):
         if fields:
-            paragraph(f"{text}: {', '.join(fields)}")
+            _line(f"{text}: {', '.join(fields)}")
     for note in compared.notes:
-        paragraph(note)
+        _line(note)

@@ -112,7 +112,7 @@ def capture(redactor: Redactor, environ: Mapping[str, str] = os.environ) -> Capt
     return Capture(
         environment,
         _state(gpus),
-        unknown | dropped,
+        _shown(unknown | dropped, redactor),
         {name: by for name, by in told_by.items() if by},
     )
 
@@ -151,6 +151,11 @@ def facts(gpus: Gpus) -> dict[str, Any]:
         "max_memory_clock_mhz": gpus.column("max_memory_clock_mhz"),
         "mig": devices if any(devices) else None,
     }
+
+
+def _shown(reasons: Mapping[str, str], redactor: Redactor) -> dict[str, str]:
+    """Reasons as they may be shown: what a driver's program wrote is part of some."""
+    return {name: one_line(redactor.text(why)) or "unknown" for name, why in reasons.items()}
 
 
 def fitting(found: dict[str, Any]) -> tuple[Environment, dict[str, str]]:

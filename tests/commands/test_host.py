@@ -105,6 +105,26 @@ def test_without_a_driver_the_gpus_are_unknown_with_the_reason(
     assert "gpus" not in told["identity"]["facts"]
 
 
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_what_a_driver_wrote_is_redacted(gamekit: Command, gpus: Path, form: list[str]) -> None:
+    """A secret in the complaint of nvidia-smi is in no output."""
+    (gpus / "nvidia-smi").write_text("#!/bin/sh\necho 'no token=hunter22222' >&2; exit 9\n")
+    told = gamekit("host", *form)
+    assert "hunter" not in told
+    assert "nvidia-smi failed (no token=[redacted]" in " ".join(told.split())
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\v", "\x85", "\u2028"])
+def test_a_line_end_in_a_variable_begins_no_line(
+    gamekit: Command, gpus: Path, monkeypatch: pytest.MonkeyPatch, end: str
+) -> None:
+    """Line ends of every kind are shown as escapes."""
+    monkeypatch.setenv("NCCL_NET_PLUGIN", f"x{end}INJECT: y")
+    told = gamekit("host")
+    assert not any(line.lstrip().startswith("INJECT") for line in told.splitlines())
+    assert f"NCCL_NET_PLUGIN=x{end.encode('unicode_escape').decode()}INJECT:" in told
+
+
 def test_variables_are_those_of_the_process_named(gamekit: Command, gpus: Path) -> None:
     """With --pid the variables are the process's own, and say so."""
     told = parsed(gamekit("host", "--json", "--pid", str(os.getpid())))
