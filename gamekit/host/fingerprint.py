@@ -15,7 +15,7 @@ from gamekit.host.identity import Identity, identity
 from gamekit.host.loaded_nccl import loaded_nccl
 from gamekit.host.machine import host_name
 from gamekit.host.packages import NCCL_PACKAGES
-from gamekit.host.processes import mapped_files, variables
+from gamekit.host.processes import mapped_files, no_memory, variables
 from gamekit.host.redact import Redactor
 
 
@@ -69,8 +69,8 @@ def take_fingerprint(redactor: Redactor, pid: int | None = None) -> Fingerprint:
     """The fingerprint of this machine.
 
     With ``pid``, the process of an engine, NCCL, packages and variables are those of that process
-    and of those below it. Raises ``UsageFault`` where there is no such process, and
-    ``MachineRefused`` where it may not be looked at.
+    and of those below it. Raises ``UsageFault`` where there is no such process, or one
+    without memory, as one that has ended, and ``MachineRefused`` where it may not be looked at.
     """
     if pid is not None:
         _check(pid)
@@ -96,6 +96,9 @@ def _check(pid: int) -> None:
         raise UsageFault(
             f"there is no process {pid}", mend="give the id of the engine's process, as ps shows it"
         )
+    why = no_memory(pid)
+    if why is not None:
+        raise UsageFault(why, mend="give the id of the engine's process while it runs")
     if not mapped_files(pid) and pid != os.getpid():
         raise MachineRefused(
             f"process {pid} is another user's: what it has loaded cannot be read",

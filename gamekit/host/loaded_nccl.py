@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from gamekit.host.asking import ask
-from gamekit.host.processes import mapped_files
+from gamekit.host.processes import mapped_files, no_memory
 
 _LIBRARY = re.compile(r"libnccl\.so(?:\.(\d+(?:\.\d+)*))?$")
 # The library's own banner.
@@ -33,7 +33,9 @@ def loaded_nccl(pid: int) -> tuple[str | None, str]:
         return None, f"there is no process {pid}"
     files = mapped_files(pid)
     if not files:
-        return None, f"process {pid} is another user's: what it has loaded cannot be read"
+        return None, no_memory(
+            pid
+        ) or f"process {pid} is another user's: what it has loaded cannot be read"
     for name, place in files.items():
         library = _LIBRARY.search(name)
         if library is None:

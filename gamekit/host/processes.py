@@ -1,6 +1,7 @@
 """Processes of others by their id: what they started, their variables, the files they have mapped.
 
-Of a process of another user the kernel tells none of it.
+Of a process of another user the kernel tells none of it; one that has ended and a thread of the
+kernel have none.
 """
 
 from __future__ import annotations
@@ -8,6 +9,9 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from pathlib import Path
+
+# In the flags of /proc/PID/stat (proc(5), field 9): PF_KTHREAD in the kernel's sched.h.
+_KERNEL_THREAD = 0x00200000
 
 
 def with_those_below(pid: int) -> list[int]:
@@ -52,3 +56,21 @@ def mapped_files(pid: int) -> dict[str, Path]:
                 if name and not name.endswith(" (deleted)"):
                     found.setdefault(f"/{name}", Path(f"/proc/{one}/root/{name}"))
     return found
+
+
+def no_memory(pid: int) -> str | None:
+    """Why ``pid`` has nothing mapped that anybody could read; None where it may have."""
+    with suppress(OSError):
+        why = no_memory_by(Path(f"/proc/{pid}/stat").read_bytes())
+        return None if why is None else f"process {pid} {why}"
+    return None
+
+
+def no_memory_by(stat: bytes) -> str | None:
+    """What the contents of ``/proc/PID/stat`` say of why a process has no memory, if they do."""
+    fields = stat.rpartition(b")")[2].split()
+    if fields[:1] and fields[0] in b"ZX":
+        return "has ended, and waits for its parent to take note of it"
+    if len(fields) > 6 and int(fields[6]) & _KERNEL_THREAD:
+        return "is a thread of the kernel, which has no memory of its own"
+    return None

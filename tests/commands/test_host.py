@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -135,6 +136,14 @@ def test_variables_are_those_of_the_process_named(gamekit: Command, gpus: Path) 
 def test_a_process_that_is_not_there_is_refused(refused: Callable[..., str]) -> None:
     """An id that no process has is a wrong usage."""
     assert "there is no process 4194305" in refused(USAGE, "host", "--pid", "4194305")
+
+
+def test_a_process_that_has_ended_is_told_from_another_users(refused: Callable[..., str]) -> None:
+    """A zombie has no memory that anybody could read, and no right would help."""
+    with subprocess.Popen(["/bin/sh", "-c", "exit 0"], stdout=subprocess.PIPE) as ended:
+        os.waitid(os.P_PID, ended.pid, os.WEXITED | os.WNOWAIT)
+        told = refused(USAGE, "host", "--pid", str(ended.pid))
+    assert f"process {ended.pid} has ended, and waits for its parent" in told
 
 
 def test_a_changed_driver_and_nccl_come_first(

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from gamekit.host.engine_process import environment_of_engine
 from gamekit.host.loaded_nccl import loaded_nccl, version_of
-from gamekit.host.processes import variables
+from gamekit.host.processes import no_memory_by, variables
 
 COMPILER = shutil.which("cc")
 
@@ -131,3 +131,18 @@ def test_variables_are_those_that_reach_the_process_started_last() -> None:
     """The environment of a process and of those below it, as each was started with it."""
     with process(below=True, NCCL_ALGO="Ring") as pid:
         assert variables(pid)["NCCL_ALGO"] == "Ring"
+
+
+@pytest.mark.parametrize(
+    ("stat", "why"),
+    [
+        (b"2 (kthreadd) S 0 0 0 0 -1 2129984 0 0", "is a thread of the kernel"),
+        (b"70 (a) Z b) Z 1 70 70 0 -1 4228300 0 0", "has ended"),
+        (b"71 (Z) S 1 71 71 0 -1 4194560 0 0", None),
+        (b"", None),
+    ],
+)
+def test_what_has_no_memory_is_known(stat: bytes, why: str | None) -> None:
+    """Threads of the kernel and processes that ended are told from those of other users."""
+    told = no_memory_by(stat)
+    assert told is None if why is None else (told or "").startswith(why)
