@@ -5,10 +5,12 @@ from __future__ import annotations
 import itertools
 import json
 import os
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from gamekit.errors import MachineRefused, UsageFault
 from gamekit.nccl.children import run
@@ -18,6 +20,8 @@ _NAME_ONE = "name a Python 3 by --python, such as /opt/engine/bin/python"
 _ANSWER = "gamekit-answer:"
 # The mark as a program writes it: one that only prints its arguments, as echo does, has no answer.
 _MARK = '"\\n" + "gamekit-" + "answer:"'
+_CLOSE = '":end-of-" + "answer"'
+_LINE = re.compile(rb"^gamekit-answer:(.*):end-of-answer$", re.MULTILINE)
 # For any Python 3, with what its site module made of its path. `python -c` puts "" in front of the
 # path only after sitecustomize was imported.
 _ASK = f"""
@@ -33,7 +37,7 @@ for entry in path:
 print({_MARK} + json.dumps([
     path, found, sysconfig.get_paths()["purelib"], sysconfig.get_paths()["stdlib"],
     sys.prefix != sys.base_prefix,
-]))
+]) + {_CLOSE})
 """
 # As the function execsitecustomize of Python's site module writes it; the error comes next.
 _FAILED = "Error in sitecustomize;"
@@ -74,26 +78,27 @@ class Place:
 class Told(NamedTuple):
     """What a child interpreter answered, and what it said of a failing sitecustomize."""
 
-    answer: str
+    answer: Any
     failure: str | None
 
 
 def child(
-    executable: str, arguments: Sequence[str], environment: Mapping[str, str] | None = None
+    executable: str,
+    arguments: Sequence[str],
+    fits: Callable[[Any], bool],
+    environment: Mapping[str, str] | None = None,
 ) -> Told:
-    """What a child interpreter answered; its program prints it behind the mark of ``answering``.
+    """What a child interpreter answered; its program prints it as the line of ``answering``.
 
-    Raises ``UsageFault`` when there is no such program or it is no Python 3, ``MachineRefused``
-    when it does not start, answers nothing, or takes more than a minute.
+    ``fits`` says whether the answer has the shape that was asked for. Raises ``UsageFault`` when
+    there is no such program or it is no Python 3, ``MachineRefused`` when it does not start,
+    answers nothing or something else, or takes more than a minute.
     """
     if not executable:
         raise UsageFault("the interpreter's name is empty", mend=_NAME_ONE)
     done = run([executable, *arguments], mend=_NAME_ONE, environment=environment)
-    # What its sitecustomize prints stands before, and what it prints at the end behind.
-    mark = done.output.rfind(_ANSWER.encode("ascii"))
-    if done.code == 0 and mark >= 0:
-        answer = done.output[mark + len(_ANSWER) :].partition(b"\n")[0]
-        return Told(answer.decode("utf-8", "surrogateescape"), _failure(done.errors))
+    if done.code == 0 and _ANSWER.encode("ascii") in done.output:
+        return Told(_read(executable, done.output, fits), _failure(done.errors))
     # What another program says of arguments that were meant for Python helps nobody.
     bare = run(
         [executable, "-I", "-S", "-c", f"print({_MARK})"], mend=_NAME_ONE, environment=environment
@@ -107,6 +112,16 @@ def child(
     )
 
 
+def _read(executable: str, output: bytes, fits: Callable[[Any], bool]) -> Any:
+    # What its sitecustomize prints stands on lines before, and what it prints at the end behind.
+    lines = _LINE.findall(output)
+    with suppress(ValueError, RecursionError):
+        answer = json.loads(lines[-1] if lines else b"")
+        if fits(answer):
+            return answer
+    raise MachineRefused(f"{executable} is no Python that answers", mend=_NAME_ONE)
+
+
 def _failure(errors: bytes) -> str | None:
     """What Python says of a sitecustomize that raised: the line behind its announcement."""
     lines = errors.decode("utf-8", "backslashreplace").splitlines()
@@ -118,16 +133,29 @@ def _failure(errors: bytes) -> str | None:
 
 def answering(expression: str) -> str:
     """The Python statement that answers ``child`` with the JSON of ``expression``."""
-    return f"print({_MARK} + json.dumps({expression}))"
+    return f"print({_MARK} + json.dumps({expression}) + {_CLOSE})"
 
 
 def interpreter(executable: str) -> Interpreter:
     """Ask the interpreter for its path, as it is under the environment that this process has."""
-    path, found, site_packages, library, is_venv = json.loads(
-        child(executable, ["-c", _ASK]).answer
-    )
+    told = child(executable, ["-c", _ASK], _is_a_start)
+    path, found, site_packages, library, is_venv = told.answer
     where = tuple((entry, origin) for entry, origin in found)
     return Interpreter(executable, tuple(path), where, site_packages, library, is_venv)
+
+
+def _is_a_start(answer: Any) -> bool:
+    match answer:
+        case [[*path], [*found], str(), str(), bool()]:
+            return all(isinstance(entry, str) for entry in path) and all(map(_is_a_pair, found))
+    return False
+
+
+def _is_a_pair(answer: Any) -> bool:
+    match answer:
+        case [str(), str()]:
+            return True
+    return False
 
 
 def place(python: Interpreter, path: Path | None = None) -> Place:

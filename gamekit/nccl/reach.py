@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from gamekit.errors import MachineRefused, UsageFault
 from gamekit.nccl.place import answering, child
@@ -103,7 +103,7 @@ def _in_a_venv(python: str, values: Mapping[str, str], clean: Mapping[str, str])
             f"venv.EnvBuilder(with_pip=False, symlinks=True).create({folder!r})\n"
         )
         try:
-            child(python, ["-c", program + answering("None")], clean)
+            child(python, ["-c", program + answering("None")], lambda answer: answer is None, clean)
         except MachineRefused as error:
             failure = f"no virtual environment could be made: {error.message}"
             return Reach(python, VENV, failure=failure)
@@ -124,10 +124,10 @@ def _ask(
 ) -> Reach:
     try:
         # -B: a question leaves no compiled file behind.
-        told = child(executable, ["-B", *switches, "-c", _REPORT], environment)
+        told = child(executable, ["-B", *switches, "-c", _REPORT], _is_a_report, environment)
     except MachineRefused as error:
         return Reach(python, started, failure=error.message)
-    there, imported, failed = json.loads(told.answer)
+    there, imported, failed = told.answer
     # An ImportError that names sitecustomize itself is passed over by Python in silence.
     silent = "Python passes over its ImportError in silence" if failed else None
     return Reach(
@@ -138,3 +138,10 @@ def _ask(
         missing=tuple(name for name in values if name not in there),
         different={n: there[n] for n, v in values.items() if n in there and there[n] != v},
     )
+
+
+def _is_a_report(answer: Any) -> bool:
+    match answer:
+        case [dict() as names, str() | None, str() | None]:
+            return all(isinstance(value, str) for value in names.values())
+    return False

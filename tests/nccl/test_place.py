@@ -11,6 +11,7 @@ import pytest
 
 from gamekit.errors import MachineRefused, UsageFault
 from gamekit.nccl.place import interpreter, place
+from gamekit.nccl.reach import reaches
 
 
 def test_a_virtual_environment_has_its_own_place(venv: Path) -> None:
@@ -94,10 +95,31 @@ def test_output_around_the_answer_and_odd_paths_do_no_harm(venv: Path) -> None:
     """A sitecustomize may print before and at the end, and put what is no text into the path."""
     file = Path(interpreter(str(venv)).site_packages, "sitecustomize.py")
     file.write_text(
-        "import atexit, pathlib, sys\nprint('noise')\natexit.register(print, 'more')\n"
+        "import atexit, pathlib, sys\nprint('noise', end='')\n"
+        "atexit.register(print, 'more gamekit-answer: [')\n"
         "sys.path.insert(0, pathlib.Path('/odd'))\n"
     )
     assert interpreter(str(venv)).imported == str(file)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        *("[1,2", "null", "{}", "[" * 100_000, "[[], [], 1, 2, 3]", '[[], [[1, 2]], "", "", true]'),
+        *('[[1], [], "", "", true]', '[[], [""], "", "", true]'),
+    ],
+)
+@pytest.mark.parametrize("end", [":end-of-answer", ""])
+def test_an_answer_of_another_shape_is_refused(tmp_path: Path, answer: str, end: str) -> None:
+    """A program that answers something else than was asked is no Python that answers."""
+    (tmp_path / "answer").write_text(f"gamekit-answer:{answer}{end}\n")
+    program = tmp_path / "program"
+    program.write_text(f"#!/bin/sh\ncat {tmp_path}/answer\n")
+    program.chmod(0o755)
+    with pytest.raises(MachineRefused, match="is no Python that answers"):
+        interpreter(str(program))
+    (plain, *_) = reaches(str(program), {"NCCL_ALGO": "Ring"})
+    assert "is no Python that answers" in plain.why
 
 
 def test_a_compiled_module_is_no_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
