@@ -47,8 +47,8 @@ def command(pid: int | None, recorded: str | None, as_json: bool) -> None:
 
     With --pid, NCCL as loaded, packages and variables are those of an engine's process and of those
     below it. With --against, say how the machine differs now from what a run recorded, what matters
-    most first: exit code 0 when nothing recorded differs but the boot, 4 when something does, 5
-    when nothing was recorded that could be compared.
+    most first: exit code 0 when nothing recorded differs but the boot and the load, 4 when
+    something does, 5 when nothing was recorded that could be compared.
     """
     from gamekit.host.against import against
     from gamekit.host.fingerprint import take_fingerprint
@@ -73,10 +73,9 @@ def command(pid: int | None, recorded: str | None, as_json: bool) -> None:
             f"{compared.of} recorded nothing of its machine that is known now",
             mend="name a run that was measured with gamekit on its own machine",
         )
-    if not compared.answer:
-        first = compared.comparison.differ[0]
+    if compared.first is not None:
         raise AnswerIsNo(
-            f"this machine is not as {compared.of} found it: {_escaped(first.in_words())}"
+            f"this machine is not as {compared.of} found it: {_escaped(compared.first.in_words())}"
         )
 
 
@@ -194,7 +193,7 @@ def _tell_against(seen: Fingerprint, compared: Against) -> None:
             what = f" ({item.group})" if item.group else ""
             _line(f"- {item.in_words()}{what}")
     elif compared.answer:
-        _line(comparison.in_words().partition("; unknown")[0])
+        _line(compared.in_words().partition("; unknown")[0])
     for text, fields in (
         ("unknown then", comparison.unknown_before),
         ("unknown now", comparison.unknown_after),

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gamekit.errors import UsageFault
 from gamekit.findings import Environment, Measurement, Run, RunSource, Series
 from gamekit.host.fingerprint import Fingerprint
 from gamekit.knowledge import Comparison, Knowledge, States, compare
-from gamekit.knowledge.environments import environment_of
+from gamekit.knowledge.environments import LOAD, Difference, environment_of
 
 
 @dataclass(frozen=True)
@@ -28,10 +28,34 @@ class Against:
 
     @property
     def answer(self) -> bool | None:
-        """Whether this is the machine as it was, but for the boot; None where nothing tells."""
-        if not self.comparison.same and not self.comparison.differ:
+        """Whether this is the machine as it was, but for the boot and the load.
+
+        None where nothing tells. The load of now is often that of whoever asks.
+        """
+        machine = self._machine
+        if not machine.same and not machine.differ:
             return None
-        return self.comparison.only_identifies
+        return machine.only_identifies
+
+    @property
+    def first(self) -> Difference | None:
+        """The difference of the machine that matters most, if there is one."""
+        return next((item for item in self._machine.differ if not item.identifies), None)
+
+    def in_words(self) -> str:
+        """The comparison as one sentence part, the load last where it is all but the boot."""
+        load = next((item for item in self.comparison.differ if item.field == LOAD), None)
+        if load is None or not self.answer:
+            return self.comparison.in_words()
+        machine = replace(self._machine, unknown_before=(), unknown_after=()).in_words()
+        unknown = self.comparison.in_words().partition("; unknown")
+        return f"{machine}; what else ran does: {load.in_words()}{unknown[1]}{unknown[2]}"
+
+    @property
+    def _machine(self) -> Comparison:
+        """The comparison without the load, which is none of the machine."""
+        differ = tuple(item for item in self.comparison.differ if item.field != LOAD)
+        return replace(self.comparison, differ=differ)
 
     def as_json(self) -> dict[str, Any]:
         """The comparison as plain data."""
@@ -53,7 +77,7 @@ class Against:
             "same": list(self.comparison.same),
             "unknown_then": list(self.comparison.unknown_before),
             "unknown_now": list(self.comparison.unknown_after),
-            "words": self.comparison.in_words(),
+            "words": self.in_words(),
             "notes": list(self.notes),
         }
 

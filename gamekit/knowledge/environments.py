@@ -25,6 +25,8 @@ _GROUPS = (
     ("the processor", r"cpu|cpu_count|memory_gib|container|kernel"),
 )
 _IDENTIFIES = ("boot", "start")
+# What else ran explains a shift between two runs; it makes no other machine.
+LOAD = "state.load_average"
 _LAST = len(_GROUPS)
 # Of these there is a value for each pair of GPUs: what changed alike is told once.
 _BY_PAIR = ("topology.", "p2p.")
@@ -73,6 +75,11 @@ class Difference:
         """What the field belongs to that is known to move figures, such as ``the driver``."""
         return _GROUPS[self.rank][0] if self.rank < _LAST else None
 
+    @property
+    def identifies(self) -> bool:
+        """Whether the field only says which boot or start it was."""
+        return self.field in _IDENTIFIES
+
     def in_words(self) -> str:
         """The field with both values."""
         return f"{self.field} {self.before} → {self.after}"
@@ -98,7 +105,7 @@ class Comparison:
     @property
     def only_identifies(self) -> bool:
         """Whether nothing recorded differs but which boot and which start it was, if these do."""
-        return all(item.field in _IDENTIFIES for item in self.differ)
+        return all(item.identifies for item in self.differ)
 
     def in_words(self) -> str:
         """One sentence part for a reader, such as ``driver 570 → 575; unknown before: boot``.
@@ -245,7 +252,7 @@ def _states_differ(before: States, after: States) -> Iterator[Difference]:
     if one is not None and other is not None:
         low, high = min(one, other), max(one, other)
         if high - low > _BUSY_LOAD and high > _BUSY_LOAD * low:
-            yield Difference("state.load_average", f"{one:g}", f"{other:g}")
+            yield Difference(LOAD, f"{one:g}", f"{other:g}")
 
 
 def _reasons(values: Sequence[Any]) -> str:

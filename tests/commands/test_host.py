@@ -189,6 +189,43 @@ def test_another_boot_alone_is_the_machine_as_it_was(
     )
 
 
+def test_another_load_alone_is_the_machine_as_it_was(
+    base: Path, gpus: Path, gamekit: Command
+) -> None:
+    """The load is told and is no difference of machines; beside one, it is not what is named."""
+    facts = parsed(gamekit("host", "--json"))["identity"]["facts"]
+    facts.pop("nccl", None)
+    busy = {"load_average": [9999.0, 9999.0, 9999.0]}
+    name = recorded(base, {**facts, "boot": "boot_id 0"}, state_before=busy)
+    told = " ".join(gamekit("host", "--against", name).split())
+    assert "nothing recorded differs but the boot" in told
+    assert "; what else ran does: state.load_average 9999 → " in told
+    against = parsed(gamekit("host", "--against", name, "--json"))["against"]
+    assert against["as_it_was"] is True
+    assert [item["field"] for item in against["differs"]] == ["state.load_average", "boot"]
+    assert "what else ran does" in against["words"]
+
+
+def test_a_difference_beside_the_load_is_the_one_named(
+    base: Path, gpus: Path, gamekit: Command, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A difference that matters less than the load still is one: exit code 4 names it."""
+    facts = parsed(gamekit("host", "--json"))["identity"]["facts"]
+    facts.pop("nccl", None)
+    busy = {"load_average": [9999.0, 9999.0, 9999.0]}
+    name = recorded(base, {**facts, "cpu_count": 999}, state_before=busy)
+    assert run(["host", "--against", name]) == DIFFERS
+    shown = capsys.readouterr()
+    assert "- state.load_average 9999 → " in shown.out
+    assert "found it: cpu_count 999 → " in " ".join(shown.err.split())
+
+
+def test_the_load_alone_has_no_answer(base: Path, gpus: Path, refused: Callable[..., str]) -> None:
+    """A run that recorded nothing but a load tells nothing of its machine."""
+    name = recorded(base, {}, state_before={"load_average": [9999.0, 1, 1]})
+    assert f"{name} recorded nothing" in refused(NO_ANSWER, "host", "--against", name)
+
+
 def test_a_figure_without_environment_has_no_answer(
     base: Path, gpus: Path, refused: Callable[..., str]
 ) -> None:
