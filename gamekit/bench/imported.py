@@ -66,14 +66,14 @@ def prepare(
     """
     base = base_at(root)
     told = Told("--subject", firm=parse_subject(subject).known())
-    given = read(file)
-    found = taken(given)
     redactor = Redactor.of_this_process()
+    given = read(file, redactor)
+    found = taken(given)
     name = stem(given, found.tool)
-    source = source_of(given, found, datetime.now(UTC), redactor.text(given.name))
+    source = source_of(given, found, datetime.now(UTC), given.name)
     metrics = list(dict.fromkeys(figure.metric for figure in found.figures))
     chosen = told_series(base, series, metrics)
-    environment = Environment.model_validate(redactor.data(dict(found.environment)))
+    environment = Environment.model_validate(dict(found.environment))
     findings: list[Finding] = []
     how: dict[str, str] = {}
     begun: dict[str, Series] = {}
@@ -93,7 +93,7 @@ def prepare(
         source=source,
         findings=(*begun.values(), *findings),
         aside=kept_aside(found.aside, redactor),
-        left_out=[redactor.text(text) for text in found.left_out],
+        left_out=found.left_out,
     )
     return Prepared(record, base, already(base, given), how)
 

@@ -110,7 +110,7 @@ def _subject(fields: Fields) -> dict[str, Field]:
         told = config.inner("endpoint").data.get("model_names")
         names = [one for one in told if isinstance(one, str)] if isinstance(told, list) else []
     if len(names) == 1 and names[0]:
-        subject["target"] = names[0][:200]
+        subject["target"] = names[0]
     if isinstance(config.data.get("phases"), list):
         phases = [one for one in config.each("phases") if one.text("kind") == "profiling"]
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Protocol
 
@@ -17,6 +18,7 @@ from gamekit.imports import (
     specforge,
     vllm_serve,
 )
+from gamekit.imports.clean import cleaned
 from gamekit.imports.figures import Taken
 from gamekit.imports.given import Given
 
@@ -31,6 +33,9 @@ class Format(Protocol):
         """What is taken out of a file of this format."""
         ...
 
+
+# What an id may end with; before it stand the tool and a digest.
+_KEY = re.compile(r"[a-z0-9][a-z0-9._-]{0,79}")
 
 # By the name under which a refusal lists them. No file fits two: tests try each on all.
 FORMATS: Mapping[str, Format] = {
@@ -47,7 +52,7 @@ FORMATS: Mapping[str, Format] = {
 
 
 def taken(given: Given) -> Taken:
-    """What the format that fits takes out of the file.
+    """What the format that fits takes out of the file, its texts redacted.
 
     Raises ``UsageFault`` where none fits, where what fits is damaged, and where it gives no figure.
     """
@@ -58,7 +63,8 @@ def taken(given: Given) -> Taken:
             found = module.parse(given)
             if not found.figures:
                 raise given.fault(1, f"{name}: it gives no figure", "import a run that measured")
-            return found
+            _have_keys(found, given)
+            return cleaned(found, given.redactor)
         reasons.append(f"{name}: {why}")
     raise UsageFault(
         f"no format fits ({'; '.join(reasons)})",
@@ -66,3 +72,14 @@ def taken(given: Given) -> Taken:
         line=1,
         mend="import the file as its tool wrote it",
     )
+
+
+def _have_keys(found: Taken, given: Given) -> None:
+    """Raise ``UsageFault`` where a text of the file would make an id that none can be."""
+    for figure in found.figures:
+        if not _KEY.fullmatch(figure.key):
+            raise given.fault(
+                figure.line,
+                f"{figure.metric} has a name that no id can hold: {given.shown(figure.key)}",
+                "import the file as its tool wrote it",
+            )

@@ -6,12 +6,13 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from gamekit.errors import UsageFault
+from gamekit.host.redact import Redactor
 
 # A server's log of days; results are far smaller.
 LARGEST = 64 << 20
@@ -19,15 +20,16 @@ LARGEST = 64 << 20
 
 @dataclass(frozen=True)
 class Given:
-    """A file as it was read; ``name`` is without its folder."""
+    """A file as it was read; ``redactor`` knows what of it is neither printed nor recorded."""
 
     path: Path
     raw: bytes
+    redactor: Redactor = field(default_factory=Redactor)
 
     @property
     def name(self) -> str:
-        """The file's name, as UTF-8 can hold it."""
-        return self.path.name.encode("utf-8", "replace").decode()
+        """The file's name without its folder, as it may be recorded."""
+        return self.redactor.text(self.path.name)
 
     @cached_property
     def sha256(self) -> str:
@@ -78,10 +80,16 @@ class Given:
 
     def fault(self, line: int, what: str, mend: str) -> UsageFault:
         """The failure of a line of this file, to be raised."""
-        return UsageFault(what, file=self.path, line=line, mend=mend)
+        return UsageFault(self.redactor.text(what), file=self.path, line=line, mend=mend)
+
+    def shown(self, value: object) -> str:
+        """A value of the file as a failure shows it: redacted, then shortened."""
+        shown = str(value) if isinstance(value, str | int | float) else type(value).__name__
+        shown = self.redactor.text(shown)
+        return shown if len(shown) <= 40 else f"{shown[:40]}…"
 
 
-def read(path: Path) -> Given:
+def read(path: Path, redactor: Redactor) -> Given:
     """Read the file. Raises ``UsageFault`` when it is missing, empty, no file or giant."""
     try:
         size = path.stat().st_size
@@ -98,7 +106,7 @@ def read(path: Path) -> Given:
         raise UsageFault("there is no such file", file=path, mend="name one") from None
     if not raw.strip():
         raise UsageFault("it is empty", file=path, line=1, mend="name the file that the tool wrote")
-    return Given(path, raw)
+    return Given(path, raw, redactor)
 
 
 def _parsed(text: str) -> Any:
@@ -143,13 +151,13 @@ class Fields:
         return None if value is None else int(value)
 
     def text(self, name: str) -> str | None:
-        """A text of one line, as UTF-8 can hold it; an empty one is none."""
+        """A text of one line, as UTF-8 can hold it and of any length; an empty one is none."""
         value = self.data.get(name)
         if value is None:
             return None
         if not isinstance(value, str):
             raise self.wrong(name, "no text")
-        return " ".join(value.encode("utf-8", "replace").decode().split())[:200] or None
+        return " ".join(value.encode("utf-8", "replace").decode().split()) or None
 
     def inner(self, name: str) -> Fields:
         """An object; one that is missing is empty."""
@@ -187,11 +195,10 @@ class Fields:
 
     def wrong(self, name: str, what: str) -> UsageFault:
         """The failure of a field, to be raised; its value is shown shortened."""
-        value = self.data.get(name)
-        shown = str(value) if isinstance(value, str | int | float) else type(value).__name__
-        shown = shown if len(shown) <= 40 else f"{shown[:40]}…"
         return self.given.fault(
-            self.line, f"{self.inside}{name} is {what}: {shown}", "the tool wrote no result there"
+            self.line,
+            f"{self.inside}{name} is {what}: {self.given.shown(self.data.get(name))}",
+            "the tool wrote no result there",
         )
 
     def missing(self, name: str) -> UsageFault:

@@ -82,4 +82,4 @@ def _variables(whole: Fields) -> dict[str, str]:
     told = whole.data.get("env")
     pairs = [one for one in told if isinstance(one, str)] if isinstance(told, list) else []
     kept = [pair.partition("=") for pair in pairs if pair.startswith(_RECORDED)]
-    return {name: value[:300] for name, _, value in kept if value}
+    return {name: value for name, _, value in kept if value}

@@ -44,7 +44,7 @@ def parse(given: Given) -> Taken:
     return Taken(
         NAME,
         found,
-        version=own[1][:100] if own else None,
+        version=own[1] if own else None,
         environment=environment,
         aside={"printed": [" ".join(line.split()) for line in aside if line.strip()][:60]},
         left_out=tuple(left_out),
@@ -53,7 +53,7 @@ def parse(given: Given) -> Taken:
 
 def _read_comment(test: Test, line: str) -> None:
     if device := _DEVICE.match(line):
-        test.gpus.append(" ".join(device[1].split())[:200])
+        test.gpus.append(" ".join(device[1].split()))
         test.ranks = len(test.gpus)
     elif program := _PROGRAM.match(line):
         test.program = program[1].rpartition("/")[2]

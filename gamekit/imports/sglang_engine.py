@@ -34,7 +34,7 @@ def subject_of(arguments: Mapping[str, Any]) -> tuple[dict[str, Field], dict[str
                 firm[name] = value
         _name("drafter", arguments.get("speculative_draft_model_path"), firm, hints)
     if isinstance(quantization := arguments.get("quantization"), str) and quantization:
-        firm["quantization"] = quantization[:200]
+        firm["quantization"] = quantization
     if arguments.get("load_format") == "dummy":
         firm["weights"] = "dummy"
     return firm, hints
@@ -43,10 +43,7 @@ def subject_of(arguments: Mapping[str, Any]) -> tuple[dict[str, Field], dict[str
 def _name(field: str, value: Any, firm: dict[str, Field], hints: dict[str, Field]) -> None:
     if not isinstance(value, str) or not value.strip() or not value.isprintable():
         return
-    if value.startswith(("/", ".", "~")):
-        hints[field] = value.rstrip("/").rpartition("/")[2][:200] or value[:200]
-    else:
-        firm[field] = value[:200]
+    (hints if value.startswith(("/", ".", "~")) else firm)[field] = value
 
 
 def is_stand_in(name: object) -> bool:

@@ -192,6 +192,8 @@ def _number(given: Given, line: int, value: object, most: float) -> float:
         number = -1.0
     if not 0 <= number <= most:  # nor is NaN
         raise given.fault(
-            line, f"{str(value)[:40]} lies not between 0 and {most:g}", "import a whole evaluation"
+            line,
+            f"{given.shown(str(value))} lies not between 0 and {most:g}",
+            "import a whole evaluation",
         )
     return number

@@ -178,3 +178,16 @@ def test_without_a_knowledge_base_it_shows_and_cannot_append(
     monkeypatch.chdir(tmp_path)
     assert "ttft: " in gamekit("import", str(DATA / "vllm-serve.json"))
     assert run(["import", str(DATA / "vllm-serve.json"), "--append"]) == 2
+
+
+def test_a_secret_in_a_model_s_name_is_told_nowhere(base: Path, gamekit, tmp_path: Path) -> None:
+    """Neither what is printed nor any written or rendered file has the address' password."""
+    data = json.loads((DATA / "vllm-serve.json").read_text("utf-8"))
+    file = tmp_path / "vllm.json"
+    file.write_text(json.dumps({**data, "model_id": "https://ada-l:hunter2@host/sk-" + "a1" * 20}))
+    told = gamekit("import", str(file)) + gamekit("import", str(file), "--append", "--json")
+    gamekit("render")
+    written = [path.read_bytes() for path in base.rglob("*") if path.is_file()]
+    for secret in ("hunter2", "ada-l", "a1a1"):
+        assert secret not in told
+        assert not any(secret.encode() in content for content in written)

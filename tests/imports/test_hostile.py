@@ -154,7 +154,7 @@ def test_empty_missing_and_giant_files_are_refused(tmp_path: Path) -> None:
         (Path("/dev/zero"), "it is no file"),
     ):
         with pytest.raises(UsageFault, match=says):
-            read(path)
+            read(path, Redactor())
 
 
 def test_secrets_of_a_servers_arguments_are_not_kept() -> None:
