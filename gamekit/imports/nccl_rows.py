@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -11,6 +12,7 @@ from gamekit.imports.given import Given
 NAME = "nccl-tests all_reduce_perf"
 PROGRAM = "all_reduce_perf"
 # Names of nccl-tests, and those that gamekit's own benchmark has.
+_TYPE = re.compile(r"[a-z0-9_]{1,40}", re.ASCII)
 _TYPES = {"float": "float32", "half": "float16", "double": "float64"}
 # Bandwidths are printed with two or three digits.
 _ROUNDING = 0.03
@@ -54,6 +56,12 @@ def figures(given: Given, test: Test, left_out: list[str]) -> Iterator[Figure]:
     seen: set[tuple[int, str, str]] = set()
     for row in test.rows:
         place = f"{row.size} B {row.placement}"
+        if not _TYPE.fullmatch(row.dtype):  # it is part of the figure's id
+            raise given.fault(
+                row.line,
+                f"{place}: type is no name of a type: {given.shown(row.dtype)}",
+                "import the file as its tool wrote it",
+            )
         if row.wrong:
             left_out.append(f"{place}: {row.wrong:g} values were wrong")
             continue

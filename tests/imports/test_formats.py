@@ -194,3 +194,15 @@ def test_releases_of_the_log_that_lack_fields_give_what_they_have(tmp_path: Path
     (figure,) = from_text(tmp_path, text).figures
     assert (figure.metric, figure.value, figure.count) == ("decode_rate", 105.0, 2)
     assert "cuda_graphs" not in figure.subject
+
+
+@pytest.mark.parametrize("kind", ["a=b c", "", "Ä", "x" * 41, "../x", 3])
+def test_a_type_that_no_id_can_hold_is_named(tmp_path: Path, kind: object) -> None:
+    """nccl-tests' type is part of a figure's id: another text is refused with file and field."""
+    whole = json.loads((DATA / "nccl-tests.json").read_text())
+    whole["results"][0]["type"] = kind
+    with pytest.raises(UsageFault, match=r"given:1: .*type is no"):
+        from_text(tmp_path, json.dumps(whole))
+    text = (DATA / "nccl-tests.txt").read_text().replace(" half ", " hälf ", 1)
+    with pytest.raises(UsageFault, match=r"given:\d+: .*type is no name of a type: hälf"):
+        from_text(tmp_path, text)
