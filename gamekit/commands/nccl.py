@@ -202,17 +202,19 @@ def apply(
     """
     from gamekit.nccl.change import applied
     from gamekit.nccl.place import interpreter, place
+    from gamekit.nccl.turns import turn
     from gamekit.nccl.variables import checked
 
     values = _wanted(name, also)
     for warning in checked(values):
         click.echo(f"warning: {warning}", err=True)
     where = place(interpreter(sys.executable if python is None else python), path)
-    change = applied(where, values, force=force)
-    if not change.needed:
-        say(f"{change.file} has these values already")
-        return
-    _carry_out(change, dry_run=dry_run, done="wrote")
+    with turn(where.file):
+        change = applied(where, values, force=force)
+        if not change.needed:
+            say(f"{change.file} has these values already")
+            return
+        _carry_out(change, dry_run=dry_run, done="wrote")
     _hints(where, dry_run=dry_run)
 
 
@@ -260,14 +262,19 @@ def remove(python: str | None, path: Path | None, dry_run: bool, force: bool) ->
     """Take the block out: the file is byte for byte what it was, and one that was made is gone."""
     from gamekit.nccl.change import removed
     from gamekit.nccl.place import interpreter
+    from gamekit.nccl.turns import turn
 
     file = path or _block_file(interpreter(sys.executable if python is None else python))
-    change = None if file is None else removed(file, force=force)
-    if change is None or not change.needed:
-        say(f"no block of gamekit nccl{f' in {file}' if file else ''}")
+    if file is None:
+        say("no block of gamekit nccl")
         return
-    done = "deleted" if change.after is None else "restored"
-    _carry_out(change, dry_run=dry_run, done=done)
+    with turn(file):
+        change = removed(file, force=force)
+        if not change.needed:
+            say(f"no block of gamekit nccl in {file}")
+            return
+        done = "deleted" if change.after is None else "restored"
+        _carry_out(change, dry_run=dry_run, done=done)
 
 
 @command.command("verify", short_help="See which processes the values reach.")
