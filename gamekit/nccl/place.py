@@ -65,7 +65,7 @@ class Interpreter:
 class Place:
     """The file that a block belongs into, and what stands around it on the interpreter's path.
 
-    ``shadowed`` is the file that Python would import if this one, still to be made, were not there.
+    ``shadowed`` is the file that Python would import if this one were not there.
     ``hidden_by`` is the one that Python imports instead of this.
     """
 
@@ -191,7 +191,7 @@ def _chosen(python: Interpreter, path: Path) -> Place:
     position = _position(python, folder)
     if position is None:
         # Not on the path yet: PYTHONPATH is to put it there, in front of all others.
-        return Place(file, python, None if file.exists() else python.imported)
+        return Place(file, python, python.imported)
     before = [origin for entry, origin in python.found if _index(python, entry) < position]
     after = [origin for entry, origin in python.found if _index(python, entry) > position]
     shadowed = after[0] if after else None

@@ -265,6 +265,26 @@ def test_a_shadowed_file_runs_with_its_own_errors(tmp_path: Path, python, monkey
     assert list(first.iterdir()) == []
 
 
+def test_other_values_still_run_the_shadowed_file(tmp_path: Path, monkeypatch) -> None:
+    """A second apply outside the path keeps what the first one hides; a user's file gets none."""
+    hidden, first = tmp_path / "hidden", tmp_path / "first"
+    hidden.mkdir()
+    first.mkdir()
+    (hidden / "sitecustomize.py").touch()
+    monkeypatch.setenv("PYTHONPATH", str(hidden))
+    for value in ("Ring", "Tree"):
+        where = place(interpreter(sys.executable), first / "sitecustomize.py")
+        write(applied(where, {"NCCL_ALGO": value}))
+        there = block_of(where.file)
+        assert there is not None
+        assert there.block.shadowed == str(hidden / "sitecustomize.py")
+    where.file.write_bytes(b"pass\n")
+    write(applied(where, VALUES))
+    there = block_of(where.file)
+    assert there is not None
+    assert there.block.shadowed is None
+
+
 def test_a_folder_that_refuses_is_told_with_what_to_do(tmp_path: Path, python) -> None:
     """A folder that may not be written is the machine's refusal, with the remedy."""
     change = applied(Place(Path("/sys/sitecustomize.py"), python), VALUES)
