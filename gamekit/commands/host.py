@@ -144,7 +144,8 @@ def _gpus(environment: Environment, told_by: str | None) -> str | None:
         if (text := _alike(getattr(environment, name), words)) is not None
     ]
     names = [f"{count} x {name}" for name, count in Counter(environment.gpus).items()]
-    return f"{' and '.join(names)}, each {', '.join(known)} (told by {told_by})"
+    each = f", each {', '.join(known)}" if known else ""
+    return f"{' and '.join(names)}{each} (told by {told_by})"
 
 
 def _alike(values: Sequence[Any] | None, words: str) -> str | None:

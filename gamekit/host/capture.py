@@ -23,6 +23,7 @@ from gamekit.host.topology import Topology, find_topology
 _VARIABLES = ("NCCL_", "CUDA_", "SGLANG_")
 # Differs in every start without steering anything.
 _NO_SETTING = "SGLANG_RUN_ID"
+_LONGEST_NAME = 200
 
 
 @dataclass(frozen=True)
@@ -123,11 +124,15 @@ def capture_state() -> dict[str, Any]:
 
 
 def engine_variables(redactor: Redactor, environ: Mapping[str, str]) -> dict[str, str]:
-    """Of an environment the variables that steer an engine, by allow-list."""
+    """Of an environment the variables that steer an engine, by allow-list.
+
+    A name that no record can hold, such as one of a thousand letters, steers none.
+    """
     return {
         name: HIDDEN if is_secret_name(name) else redactor.text(value)
         for name, value in sorted(environ.items())
         if name.startswith(_VARIABLES) and name != _NO_SETTING
+        if len(name) <= _LONGEST_NAME and name.isprintable()
     }
 
 

@@ -105,4 +105,6 @@ def _table(text: str) -> tuple[list[str], dict[str, dict[str, str]]]:
 
 
 def _plain(text: str) -> str:
-    return _ESCAPE.sub("", text)
+    """The text without what colours it, and without what else does not print."""
+    shown = _ESCAPE.sub("", text)
+    return "".join(char if char.isprintable() or char in "\t\r\n" else " " for char in shown)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from machines import H200, install
 
-from gamekit.host.capture import capture, capture_state
+from gamekit.host.capture import capture, capture_state, engine_variables
 from gamekit.host.identity import identity
 from gamekit.host.machine import boot, host_name
 from gamekit.host.redact import HIDDEN, Redactor
@@ -80,6 +80,13 @@ def test_variables_are_recorded_by_allow_list() -> None:
         "NCCL_ALGO": "Ring",
         "SGLANG_API_KEY": HIDDEN,
     }
+
+
+def test_a_variable_that_no_record_can_hold_is_left_out() -> None:
+    """A name of hundreds of letters, or with a line end, costs neither the run nor the others."""
+    environ = {"NCCL_" + "A" * 300: "1", "NCCL_A\nB": "1", "NCCL_ALGO": "Ring"}
+    assert engine_variables(Redactor(), environ) == {"NCCL_ALGO": "Ring"}
+    assert capture(Redactor(), environ).environment.variables == {"NCCL_ALGO": "Ring"}
 
 
 def test_the_host_name_is_short_and_fit_for_an_id(monkeypatch: pytest.MonkeyPatch) -> None:

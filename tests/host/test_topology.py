@@ -74,6 +74,13 @@ def test_no_text_is_a_fault(text: str) -> None:
     numa_nodes(text)
 
 
+def test_no_escape_sequence_is_part_of_a_link() -> None:
+    """What does not print is in no link, and a node that is no number is unknown."""
+    text = "\tGPU0\tGPU1\tNUMA Affinity\nGPU0\t X \tP\x07HB\t²\nGPU1\tP\x1b]HB\t X \t1\n"
+    assert all(value.isprintable() for value in pairs(text).values())
+    assert numa_nodes(text) == [None, 1]
+
+
 def test_peer_access_of_one_way_only_is_told_both_ways() -> None:
     """Where a pair reads in one direction only, both are told."""
     assert pairs(table([("X", "OK"), ("NS", "X")])) == {"GPU0-GPU1": "OK/NS"}
