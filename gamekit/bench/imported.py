@@ -15,6 +15,7 @@ from gamekit.errors import UsageFault
 from gamekit.findings import Environment, Finding, ImportSource, Measurement, Series, Subject
 from gamekit.host.redact import Redactor
 from gamekit.imports.aside import kept_aside
+from gamekit.imports.bounds import require_possible
 from gamekit.imports.detect import taken
 from gamekit.imports.figures import Figure
 from gamekit.imports.given import Given, read
@@ -79,11 +80,13 @@ def prepare(
     begun: dict[str, Series] = {}
     for figure in found.figures:
         itself = Told(given.name, firm=figure.subject, hints=figure.hints)
+        require_possible(given, figure, _merged(figure, (told, itself)))
         joined = _told_to_join(figure, (told, itself), chosen.get(figure.metric), base, name)
         if joined is None:
             joined = _joined(figure, _merged(figure, (told, itself)), base, source, name)
         if joined.begins is not None:
             begun.setdefault(joined.begins.id, joined.begins)
+        require_possible(given, figure, joined.subject)  # a series may tell more of it
         finding = measurement(name, figure, source, joined.subject, environment, joined.series)
         findings.append(finding)
         how[finding.id] = _in_words(joined)

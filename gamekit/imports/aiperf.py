@@ -71,6 +71,7 @@ def parse(given: Given) -> Taken:
         figures.append(
             Figure(
                 key=metric,
+                place=f"{name}.avg",
                 metric=metric,
                 value=value * units[unit],
                 convention=convention,

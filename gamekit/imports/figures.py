@@ -15,13 +15,15 @@ Field = str | int | float
 class Figure:
     """One figure in the unit of its metric.
 
-    ``key`` tells it apart from the others of the file. ``convention`` says how the tool defines it.
+    ``key`` tells it apart from the others of the file, ``place`` names the field of the file that
+    holds it. ``convention`` says how the tool defines it.
     ``subject`` contradicts what others say, ``hints`` only fill what nobody says; ``parameters``
     are those of ``Subject``. ``joins``: it is defined as gamekit's own, so that it may join their
     series without being told to. ``interval`` has low, high and what they are.
     """
 
     key: str
+    place: str
     metric: str
     value: float
     convention: str

@@ -84,6 +84,7 @@ def _figures(benchmark: Fields, number: int) -> list[Figure]:
         found.append(
             Figure(
                 key=f"{number}.{metric}",
+                place=f"{told.inside}mean",
                 metric=metric,
                 value=value * factor,
                 convention=convention,
@@ -100,7 +101,8 @@ def _figures(benchmark: Fields, number: int) -> list[Figure]:
 
 def _interval(ends: Fields, value: float, factor: float) -> tuple[float, float, str] | None:
     low, high = ends.data.get("lower"), ends.number("upper")
-    if high is None or not isinstance(low, int | float) or not low <= value <= high:
+    # Of few requests it may reach below 0, where no time lies: it is none then.
+    if high is None or not isinstance(low, int | float) or not 0 < low <= value <= high:
         return None
     return (low * factor, high * factor, "confidence")
 

@@ -73,16 +73,18 @@ def figures(given: Given, test: Test, left_out: list[str]) -> Iterator[Figure]:
             f"{row.placement}; average over iterations and ranks"
             f"{', values not verified' if row.wrong is None else ', values verified'}"
         )
-        yield _figure(test, row, "allreduce_latency", row.time_us, convention)
+        yield _figure(test, row, "time", "allreduce_latency", row.time_us, convention)
         # One rank sends nothing: the bandwidth is 0 then, which is no figure.
         if row.bus_bandwidth > 0:
             bandwidth = f"{convention}; bytes over time, times 2(n-1)/n"
-            yield _figure(test, row, "bus_bandwidth", row.bus_bandwidth, bandwidth)
+            yield _figure(test, row, "bus bandwidth", "bus_bandwidth", row.bus_bandwidth, bandwidth)
     if test.ranks == 1:
         left_out.append("one rank: nothing was sent, so that this is the cost of a call alone")
 
 
-def _figure(test: Test, row: Row, metric: str, value: float, convention: str) -> Figure:
+def _figure(
+    test: Test, row: Row, column: str, metric: str, value: float, convention: str
+) -> Figure:
     parameters: dict[str, Field] = {"bytes": row.size, "placement": row.placement}
     if test.graph is not None:
         parameters["mode"] = "graph" if test.graph else "eager"
@@ -94,6 +96,7 @@ def _figure(test: Test, row: Row, metric: str, value: float, convention: str) ->
     placed = row.placement.replace(" ", "-")
     return Figure(
         key=f"{metric}.{row.size}.{dtype}.{placed}",
+        place=f"{column} of {row.size} B {row.placement}",
         metric=metric,
         value=value,
         convention=convention,

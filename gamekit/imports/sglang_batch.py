@@ -54,14 +54,23 @@ def _figures(fields: Fields) -> list[Figure]:
     if (length := fields.count("input_len")) is not None:
         subject["input_tokens"] = length
     found = [
-        _figure(fields, subject, "request_latency", latency * 1e3, "until the whole batch ended")
+        _figure(
+            fields,
+            subject,
+            "latency",
+            "request_latency",
+            latency * 1e3,
+            "until the whole batch ended",
+        )
     ]
     if batch == 1:
-        found.append(_figure(fields, subject, "ttft", first * 1e3, "by the client", joins=True))
+        found.append(
+            _figure(fields, subject, "last_ttft", "ttft", first * 1e3, "by the client", joins=True)
+        )
     decode = "output tokens, the first of each included, over latency - last ttft"
     metric = "decode_rate" if batch == 1 else "output_throughput"
     if tokens > 1:
-        found.append(_figure(fields, subject, metric, rate, decode))
+        found.append(_figure(fields, subject, "output_throughput", metric, rate, decode))
     accepted = fields.data.get("acc_length")
     # -1 where the server tells none.
     if accepted not in (None, -1, -1.0) and (accept := fields.number("acc_length")):
@@ -69,13 +78,14 @@ def _figures(fields: Fields) -> list[Figure]:
             "the server's value since the flush before the batch, as of its last log tick; with the"
             " bonus token, without that of the prefill"
         )
-        found.append(_figure(fields, subject, "accept_length", accept, convention))
+        found.append(_figure(fields, subject, "acc_length", "accept_length", accept, convention))
     return found
 
 
 def _figure(
     fields: Fields,
     subject: dict[str, Field],
+    name: str,
     metric: str,
     value: float,
     convention: str,
@@ -83,5 +93,12 @@ def _figure(
     joins: bool = False,
 ) -> Figure:
     return Figure(
-        f"{fields.line}.{metric}", metric, value, convention, fields.line, subject, joins=joins
+        key=f"{fields.line}.{metric}",
+        place=name,
+        metric=metric,
+        value=value,
+        convention=convention,
+        line=fields.line,
+        subject=subject,
+        joins=joins,
     )

@@ -94,6 +94,7 @@ def _figure(
     return [
         Figure(
             key=key,
+            place=name,
             metric=metric,
             value=round(statistics.fmean(values), 4),
             convention=convention,

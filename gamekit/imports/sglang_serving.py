@@ -98,6 +98,7 @@ def _figures(fields: Fields, info: Fields, left_out: list[str]) -> list[Figure]:
         found.append(
             Figure(
                 key=f"{fields.line}.{metric}",
+                place=name,
                 metric=metric,
                 value=value,
                 convention=convention,

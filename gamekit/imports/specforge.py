@@ -78,6 +78,7 @@ def _figures(given: Given, evaluation: Evaluation, left_out: list[str]) -> list[
     figures = [
         Figure(
             key=f"conditional_accuracy.{at + 1}",
+            place=f"accuracy of position {at}",
             metric="conditional_accuracy",
             value=value,
             convention="share of tokens at this draft step, in training, given the steps before",
@@ -92,6 +93,7 @@ def _figures(given: Given, evaluation: Evaluation, left_out: list[str]) -> list[
         figures.append(
             Figure(
                 key="accept_length",
+                place=_LENGTH,
                 metric="accept_length",
                 value=length[0],
                 convention=f"of accuracies in training, not of serving; {length[1]}",

@@ -54,6 +54,7 @@ def parse(given: Given) -> Taken:
     figures = [
         Figure(
             key=metric,
+            place=name,
             metric=metric,
             value=value,
             convention=convention,
@@ -69,6 +70,7 @@ def parse(given: Given) -> Taken:
     figures += [
         Figure(
             key=f"cumulative_acceptance.{step}",
+            place=f"{_BY_POSITION}[{step - 1}]",
             metric="cumulative_acceptance",
             value=share,
             convention="share of drafting steps that accepted this many drafts or more",

@@ -191,3 +191,41 @@ def test_a_secret_in_a_model_s_name_is_told_nowhere(base: Path, gamekit, tmp_pat
     for secret in ("hunter2", "ada-l", "a1a1"):
         assert secret not in told
         assert not any(secret.encode() in content for content in written)
+
+
+IMPOSSIBLE = (
+    ("vllm-serve.json", ("mean_ttft_ms",)),
+    ("vllm-serve.json", ("output_throughput",)),
+    ("sglang-serving.jsonl", ("accept_length",)),
+    ("aiperf.json", ("request_latency", "avg")),
+    ("aiperf.json", ("request_throughput", "avg")),
+    ("guidellm.json", ("benchmarks", 0, "metrics", "request_latency", "successful", "mean")),
+    ("nccl-tests.json", ("results", 1, "in_place", "time")),
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "value"),
+    [
+        (name, path, value)
+        for name, path in IMPOSSIBLE
+        for value in (1e30, 1e99, 0, -0.0, -3.5)
+        # vllm and sglang write 0 for what they did not see: it is no figure of theirs.
+        if value or not name.startswith(("vllm", "sglang"))
+    ],
+)
+def test_an_impossible_figure_names_the_file_and_the_field(
+    base: Path, refused, tmp_path: Path, name: str, path: tuple[str | int, ...], value: float
+) -> None:
+    """A figure that nothing can have is a usage error of the imported file, and none is written."""
+    data = json.loads((DATA / name).read_text("utf-8"))
+    at = data
+    for key in path[:-1]:
+        at = at[key]
+    at[path[-1]] = value
+    file = tmp_path / "given.json"
+    file.write_text(json.dumps(data))
+    error = refused(2, "import", str(file), "--append")
+    assert error.startswith(f"{file}:1: ")
+    assert str(path[-1]) in error
+    assert not imported(base)
