@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -54,21 +55,25 @@ class Given:
 
     @cached_property
     def whole(self) -> Fields | None:
-        """The file as one JSON object; None where it is none."""
-        data = _parsed(self.text)
+        """The file as one JSON object; None where it is none.
+
+        Raises ``UsageFault`` for a key that an object has twice.
+        """
+        data = self._parsed(self.text, None)
         return Fields(self, 1, data) if isinstance(data, dict) else None
 
     @cached_property
     def objects(self) -> tuple[Fields, ...]:
         """Its lines as JSON objects, empty ones left out; none where the first is no such line.
 
-        Raises ``UsageFault`` for a later line that is none: the file was cut, or two were mixed.
+        Raises ``UsageFault`` for a later line that is none: the file was cut, or two were mixed;
+        and for a key that an object has twice.
         """
         found: list[Fields] = []
         for number, line in enumerate(self.lines, start=1):
             if not line.strip():
                 continue
-            data = _parsed(line)
+            data = self._parsed(line, number)
             if not isinstance(data, dict):
                 if not found:
                     return ()
@@ -81,6 +86,40 @@ class Given:
     def fault(self, line: int, what: str, mend: str) -> UsageFault:
         """The failure of a line of this file, to be raised."""
         return UsageFault(self.redactor.text(what), file=self.path, line=line, mend=mend)
+
+    def _parsed(self, text: str, line: int | None) -> Any:
+        """``text`` as JSON, also with Infinity and NaN, which these tools write; else None.
+
+        ``line`` is where it stands, None for the whole file: its first line is told then.
+        """
+        twice: list[str] = []
+
+        def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+            data = dict(pairs)
+            if len(data) < len(pairs):
+                seen = Counter(name for name, _ in pairs)
+                twice.extend(name for name, times in seen.items() if times > 1)
+            return data
+
+        try:
+            data = json.loads(text, object_pairs_hook=once)
+        except (ValueError, RecursionError):
+            return None
+        if twice:  # only now: what is no JSON at all is for other formats
+            raise self.fault(
+                self._line_of(twice[0]) if line is None else line,
+                f"key {self.shown(twice[0])} is there twice in one object",
+                "keep the one that the tool wrote",
+            )
+        return data
+
+    def _line_of(self, key: str) -> int:
+        """The last line that holds ``key``, as files with a line for each key have it; else 1."""
+        written = json.dumps(key), json.dumps(key, ensure_ascii=False)
+        holding = (
+            at for at, line in enumerate(self.lines, start=1) if line.strip().startswith(written)
+        )
+        return max(holding, default=1)
 
     def shown(self, value: object) -> str:
         """A value of the file as a failure shows it: redacted, then shortened."""
@@ -107,14 +146,6 @@ def read(path: Path, redactor: Redactor) -> Given:
     if not raw.strip():
         raise UsageFault("it is empty", file=path, line=1, mend="name the file that the tool wrote")
     return Given(path, raw, redactor)
-
-
-def _parsed(text: str) -> Any:
-    """``text`` as JSON, also with Infinity and NaN, which these tools write; else None."""
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
 
 
 @dataclass(frozen=True)

@@ -183,3 +183,26 @@ def test_a_line_without_end_is_read_to_its_end(tmp_path: Path, word: str) -> Non
     """A megabyte in one line, of the words that formats look for, is refused like any other."""
     with pytest.raises(UsageFault, match="no format fits"):
         from_text(tmp_path, word * (1_000_000 // len(word)))
+
+
+@pytest.mark.parametrize("first", ['"mean_ttft_ms": 3.0', '"server_info": {"a": 1, "a": 1}'])
+def test_a_key_that_is_there_twice_is_named(tmp_path: Path, first: str) -> None:
+    """Of two values nobody knows which was measured: file, line and key are told."""
+    line = (DATA / "sglang-serving.jsonl").read_text().strip()
+    key = "a" if "info" in first else "mean_ttft_ms"
+    if key == "a":
+        line = line.replace('"server_info"', '"server_info_before"', 1)
+    doubled = f"{{{first}, {line[1:]}"
+    with pytest.raises(UsageFault, match=f"given:2: key {key} is there twice"):
+        from_text(tmp_path, f"{line}\n{doubled}\n")
+
+
+def test_a_key_that_is_there_twice_in_a_whole_file_is_named(tmp_path: Path) -> None:
+    """In a file with a line for each key, the line of the second one is told, nested or not."""
+    text = json.dumps(json.loads((DATA / "vllm-serve.json").read_text()), indent=1)
+    twice = text.replace("{", '{"mean_ttft_ms": 1.0,', 1)
+    line = text[: text.index('"mean_ttft_ms"')].count("\n") + 1
+    with pytest.raises(UsageFault, match=f"given:{line}: key mean_ttft_ms is there twice"):
+        from_text(tmp_path, twice)
+    with pytest.raises(UsageFault, match="given:1: key b is there twice"):
+        from_text(tmp_path, '{"a": [{"b": 1, "b": 2}]}')
