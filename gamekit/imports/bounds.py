@@ -13,6 +13,8 @@ from gamekit.strict_yaml.limits import MAX_INTEGER
 
 # Beyond it a number's last digit is no longer a 1 of its unit, and no run lasts or counts so long.
 LARGEST_FIGURE = 1e15
+# No clock and no count of tokens sees less, unless it is 0.
+SMALLEST_FIGURE = 1e-12
 
 
 def require_possible(given: Given, figure: Figure, subject: Subject) -> None:
@@ -31,6 +33,8 @@ def require_possible(given: Given, figure: Figure, subject: Subject) -> None:
 def _why_not(metric: str, value: float, subject: Subject) -> str | None:
     if not math.isfinite(value) or abs(value) > LARGEST_FIGURE:
         return f"it is no figure below {LARGEST_FIGURE:g}"
+    if 0 < abs(value) < SMALLEST_FIGURE:
+        return f"it is no figure above {SMALLEST_FIGURE:g}"
     return why_impossible(metric, value, subject)
 
 

@@ -87,6 +87,7 @@ def measurement(
                     "unit": figure.unit,
                     "value": _rounded(figure.value),
                     **interval,
+                    **_step(figure.value),
                     "count": figure.count,
                 }
             ),
@@ -101,6 +102,12 @@ def measurement(
 def _rounded(value: float) -> float:
     # Six digits: more than any of these tools can measure, and what it prints is shorter still.
     return float(f"{value:.6g}")
+
+
+def _step(value: float) -> dict[str, float]:
+    # A float written with an exponent keeps no zero behind its digits: 5e-05 is 5.00000e-05.
+    exponent = f"{value:.5e}".partition("e")[2]
+    return {"rounded_to": float(f"1e{int(exponent) - 5}")} if 0 < value < 1e-4 else {}
 
 
 @dataclass(frozen=True)

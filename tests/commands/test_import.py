@@ -209,7 +209,7 @@ IMPOSSIBLE = (
     [
         (name, path, value)
         for name, path in IMPOSSIBLE
-        for value in (1e30, 1e99, 0, -0.0, -3.5)
+        for value in (1e30, 1e99, 1e-320, 0, -0.0, -3.5)
         # vllm and sglang write 0 for what they did not see: it is no figure of theirs.
         if value or not name.startswith(("vllm", "sglang"))
     ],
@@ -229,3 +229,17 @@ def test_an_impossible_figure_names_the_file_and_the_field(
     assert error.startswith(f"{file}:1: ")
     assert str(path[-1]) in error
     assert not imported(base)
+
+
+@pytest.mark.parametrize("value", [5e-05, 1e-12, 1.25e-07, 0.0001, 1e15, 123456789.0])
+def test_a_small_or_large_figure_that_can_be_is_recorded(
+    base: Path, gamekit, tmp_path: Path, value: float
+) -> None:
+    """A figure is written with its six digits, also where a float is written with an exponent."""
+    data = json.loads((DATA / "vllm-serve.json").read_text("utf-8"))
+    file = tmp_path / "given.json"
+    file.write_text(json.dumps({**data, "mean_ttft_ms": value}))
+    told = json.loads(gamekit("import", str(file), "--append", "--json"))
+    (row,) = [row for row in told["findings"] if row["metric"] == "ttft"]
+    assert row["value"]["mid"] == float(f"{value:.6g}")
+    gamekit("check")
