@@ -33,7 +33,8 @@ def run(context: Context) -> Iterator[Sample]:
     _tell_setting(context, shape, device, place.bandwidth_gb_s)
     forward = Forward(stack, context["tokens"], context["context"])
     call, output, graph_ms = forward.run, forward.run, None
-    timed(call, warmup, cuda=device.cuda)
+    if warmup:
+        timed(call, warmup, cuda=device.cuda)
     if device.cuda:
         graph = forward.capture()
         try:
@@ -41,7 +42,8 @@ def run(context: Context) -> Iterator[Sample]:
         except BenchmarkFailed as error:
             yield {"error": str(error)}
             return
-        timed(graph.replay, warmup, cuda=True)
+        if warmup:
+            timed(graph.replay, warmup, cuda=True)
         graph_ms = timed(graph.replay, 3 * context["calls"], cuda=True).device_ms
         context.fact("graph_ms", graph_ms)
         if not eager:
@@ -223,7 +225,7 @@ BENCHMARK = Benchmark(
         ),
         Parameter("calls", int, 10, "forwards of one repetition", low=1, high=1000, effort=True),
         Parameter(
-            "warmup", int, 10, "forwards before the first sample", low=1, high=1000, effort=True
+            "warmup", int, 10, "forwards before the first sample", low=0, high=1000, effort=True
         ),
     ],
     run=run,

@@ -46,6 +46,10 @@ def read_event(payload: dict[str, Any], tokens_so_far: int | None) -> StreamEven
 
 
 def _error_text(error: Any) -> str:
+    return _as_told(error).strip() or "the server tells an error without a word"
+
+
+def _as_told(error: Any) -> str:
     if isinstance(error, dict):
         message = error.get("message")
         kind = error.get("type") or error.get("code")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from streams import DONE, END, HEAD, chat, event, framed, generated, response, usage
 
@@ -342,6 +342,8 @@ json_values = st.recursive(
 
 
 @given(st.lists(json_values, max_size=4))
+@example([{"error": ""}])
+@example([{"error": {"message": " "}}])
 def test_no_event_of_any_shape_breaks_the_reader(payloads: list[Any]) -> None:
     """A server may send any JSON: there is a record, and figures or a failure, never a crash."""
     record = read_stream(response(*((10.0 * i, value) for i, value in enumerate(payloads))))
