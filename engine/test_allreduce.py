@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
+from processes import Process, all_below, left_of
 
 from gamekit.findings import Measurement, Run
 from gamekit.store.load import Base, load
@@ -23,37 +24,6 @@ from gamekit.store.load import Base, load
 REPOSITORY = Path(__file__).resolve().parent.parent
 PYTHON = REPOSITORY / ".venv/engine/bin/python"
 LONGEST_S = 300.0
-
-Process = tuple[int, str]
-
-
-def stat(pid: int) -> list[str]:
-    """The fields of a process behind its name."""
-    with suppress(OSError):
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return []
-
-
-def is_alive(process: Process) -> bool:
-    now = stat(process[0])
-    return bool(now) and now[0] != "Z" and now[19] == process[1]
-
-
-def all_below(pid: int) -> list[Process]:
-    every = {int(one.name): stat(int(one.name)) for one in Path("/proc").glob("[0-9]*")}
-    found = [pid]
-    for parent in found:
-        found += [one for one, now in every.items() if now and int(now[1]) == parent]
-    return [(one, every[one][19]) for one in found[1:]]
-
-
-def left_of(processes: list[Process], within_s: float = 60.0) -> list[Process]:
-    deadline = time.monotonic() + within_s
-    while left := [one for one in processes if is_alive(one)]:
-        if time.monotonic() > deadline:
-            break
-        time.sleep(0.1)
-    return left
 
 
 def is_rank(pid: int) -> bool:
