@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Literal
 
 from gamekit import speculation
@@ -16,7 +17,7 @@ from gamekit.errors import FormulaError
 from gamekit.formula import exact, intervals
 from gamekit.formula.bounds import Bounds, bounds
 from gamekit.formula.enclosure import domain
-from gamekit.formula.graph import Builder, Graph, HasUnknown, Resolve, Step
+from gamekit.formula.graph import Builder, Graph, HasUnknown, Resolve, Step, WrittenOut
 from gamekit.formula.intervals import Interval
 from gamekit.formula.tree import Comparison, Expression
 from gamekit.ranges import Range
@@ -84,13 +85,8 @@ def evaluate(expression: Expression, resolve: Resolve) -> Result:
     """
     if expression.is_predicate:
         raise FormulaError("a comparison has no figure", mend="use it as a gate")
-    built = _built(expression, resolve)
-    if not isinstance(built, _Built):
-        return built
-    try:
-        return built.known(built.places[0])
-    except exact.NoValue as fault:
-        return Impossible(fault.reason)
+    written_out = _written_out(expression, resolve)
+    return _figure(written_out) if isinstance(written_out, WrittenOut) else written_out
 
 
 def judge(expression: Expression, resolve: Resolve) -> Verdict | UnknownResult | Impossible:
@@ -100,17 +96,35 @@ def judge(expression: Expression, resolve: Resolve) -> Verdict | UnknownResult |
     """
     if not isinstance(expression.root, Comparison):
         raise FormulaError("a figure neither holds nor fails", mend="compare it: [id] >= …")
-    built = _built(expression, resolve)
-    if not isinstance(built, _Built):
-        return built
+    written_out = _written_out(expression, resolve)
+    if not isinstance(written_out, WrittenOut):
+        return written_out
+    return _verdict(written_out, expression.root.operator)
+
+
+# Documents ask for the same formulas over the same figures again and again, and so does every
+# rendering of a knowledge base in which one figure changed; to prove a range takes milliseconds.
+@lru_cache(maxsize=4096)
+def _figure(written_out: WrittenOut) -> Known | Impossible:
+    parts = _Parts(written_out.graph())
     try:
-        left, right = (built.known(place) for place in built.places)
-        place = built.difference()
-        difference = built.bounds(place)
-        known = built.known(place)
+        return parts.known(written_out.places[0])
     except exact.NoValue as fault:
         return Impossible(fault.reason)
-    outcome = _outcome(expression.root.operator, difference)
+
+
+@lru_cache(maxsize=1024)
+def _verdict(written_out: WrittenOut, operator: str) -> Verdict | Impossible:
+    graph = written_out.graph()
+    parts = _Parts(graph)
+    try:
+        left, right = (parts.known(place) for place in written_out.places)
+        place = graph.joined("-", *written_out.places)
+        difference = parts.bounds(place)
+        known = parts.known(place)
+    except exact.NoValue as fault:
+        return Impossible(fault.reason)
+    outcome = _outcome(operator, difference)
     if left.partly_impossible or right.partly_impossible:
         outcome = "undecided"
     return Verdict(outcome, left, right, known.range)
@@ -128,11 +142,12 @@ def _outcome(operator: str, difference: Bounds) -> Outcome:
     return "undecided"
 
 
-def _built(expression: Expression, resolve: Resolve) -> _Built | UnknownResult | Impossible:
+def _written_out(
+    expression: Expression, resolve: Resolve
+) -> WrittenOut | UnknownResult | Impossible:
     builder = Builder(resolve)
     try:
-        places = builder.sides(expression)
-        return _Built(builder, places)
+        return builder.graph.written_out(builder.sides(expression))
     except HasUnknown as unknown:
         reasons = "; ".join(f"[{name}]: {reason}" for name, reason in unknown.reasons.items())
         return UnknownResult(f"unknown because {reasons}", tuple(unknown.reasons))
@@ -140,20 +155,14 @@ def _built(expression: Expression, resolve: Resolve) -> _Built | UnknownResult |
         return Impossible(fault.reason)
 
 
-class _Built:
+class _Parts:
     """A formula written out over its leaves, with what is proven of its parts so far."""
 
-    def __init__(self, builder: Builder, places: tuple[int, ...]) -> None:
-        self._builder = builder
-        self._graph: Graph = builder.graph
-        self.places = places
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
         self._middle = [exact.decimal(figure.mid) for figure in self._graph.variables]
         self._limits: dict[int, Interval] = {}
         self._bounds: dict[int, Bounds] = {}
-
-    def difference(self) -> int:
-        """The place of the left side minus the right one."""
-        return self._builder.joined("-", *self.places)
 
     def bounds(self, place: int) -> Bounds:
         """Bounds of one step over the leaves' ranges, remembered."""

@@ -120,6 +120,43 @@ class Graph:
                 values[place] = exact.apply(operation, [values[a] for a in arguments], number)
         return values[output]
 
+    def joined(self, operator: str, left: int, right: int) -> int:
+        """The place of ``left operator right``."""
+        if operator == "-":
+            right = self.put(Step("negate", (right,)))
+        operation = {"+": "add", "-": "add", "*": "multiply", "/": "divide"}[operator]
+        return self.put(Step(operation, (left, right)))
+
+    def written_out(self, places: tuple[int, ...]) -> WrittenOut:
+        """The graph as a value, ``places`` being those that are asked for."""
+        return WrittenOut(
+            tuple(self.steps),
+            tuple(self.variables),
+            tuple(self.leaves),
+            tuple(self.texts.items()),
+            places,
+        )
+
+
+class WrittenOut(NamedTuple):
+    """A formula over its leaves: all that its figure rests on, so that equal ones have the same."""
+
+    steps: tuple[Step, ...]
+    variables: tuple[Range, ...]
+    leaves: tuple[str, ...]
+    texts: tuple[tuple[int, str], ...]
+    places: tuple[int, ...]
+
+    def graph(self) -> Graph:
+        """A graph of its own, to which steps may be added."""
+        return Graph(
+            list(self.steps),
+            list(self.variables),
+            list(self.leaves),
+            dict(self.texts),
+            {step: place for place, step in enumerate(self.steps)},
+        )
+
 
 class Builder:
     """Builds the graph of one formula and of the claims it names."""
@@ -213,12 +250,5 @@ class Builder:
             case Operation(operators, operands):
                 place = self._place(operands[0])
                 for operator, operand in zip(operators, operands[1:], strict=True):
-                    place = self.joined(operator, place, self._place(operand))
+                    place = self.graph.joined(operator, place, self._place(operand))
                 return place
-
-    def joined(self, operator: str, left: int, right: int) -> int:
-        """The place of ``left operator right``."""
-        if operator == "-":
-            right = self.graph.put(Step("negate", (right,)))
-        operation = {"+": "add", "-": "add", "*": "multiply", "/": "divide"}[operator]
-        return self.graph.put(Step(operation, (left, right)))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import FileSystemLoader, StrictUndefined, TemplateError, TemplateSyntaxError, nodes
+from jinja2.bccache import Bucket, BytecodeCache
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from gamekit.errors import GamekitError, TemplateFault
@@ -27,6 +28,28 @@ class _Missing(StrictUndefined):
         if isinstance(owner, str):
             return f"finding {owner} has no field {self._undefined_name}"
         return super()._undefined_message
+
+
+class _Compiled(BytecodeCache):
+    """What templates were compiled to, for the next rendering of this process.
+
+    Jinja takes it only for a template of the same name, file and text.
+    """
+
+    def __init__(self) -> None:
+        self._code: dict[str, bytes] = {}
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        """Fill the bucket of a template, where it was compiled before."""
+        if bucket.key in self._code:
+            bucket.bytecode_from_string(self._code[bucket.key])
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        """Keep a filled bucket."""
+        self._code[bucket.key] = bucket.bytecode_to_string()
+
+
+_COMPILED = _Compiled()
 
 
 class Templates:
@@ -48,6 +71,7 @@ class Templates:
             trim_blocks=True,
             lstrip_blocks=True,
             keep_trailing_newline=True,
+            bytecode_cache=_COMPILED,
         )
         self._environment.filters.clear()
         self._environment.filters.update(_FILTERS)

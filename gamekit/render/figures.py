@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -46,6 +47,7 @@ def inputs_digest(chart: Chart, scheme: Scheme) -> str:
     return hashlib.sha256(f"{chart!r}\n{scheme}\n{drawing}".encode()).hexdigest()
 
 
+@lru_cache(maxsize=64)
 def draw(chart: Chart, scheme: Scheme) -> str:
     """The figure as SVG text with a transparent background; the same bytes every time."""
     import matplotlib as mpl  # noqa: PLC0415 - slow to load, and only a figure needs it
