@@ -15,6 +15,7 @@ from gamekit.event_loop import PreciseSelector
 from gamekit.load.sent import LoadRun, SentRequest
 from gamekit.load.server_view import ServerWatch
 from gamekit.streaming.client import StreamClient, UnreadStream
+from gamekit.streaming.live_stream import LiveStream
 from gamekit.streaming.requests import StreamRequest
 
 MakeRequest = Callable[[int], StreamRequest]
@@ -116,14 +117,14 @@ class _Loop:
 
     async def _one(
         self,
-        request: StreamRequest,
+        prepared: LiveStream,
         number: int,
         slot: int | None,
         scheduled_ms: float,
         sent: Callable[[], object] | None = None,
     ) -> float:
         """Send it and keep what came of it; returns when it ended, in ms."""
-        stream = await self._client.unread_stream(request, sent)
+        stream = await self._client.unread_stream(prepared, sent)
         ended_ms = self._ms(stream.ended_ns)
         self._ended.append(
             _Ended(number, slot, scheduled_ms, self._ms(stream.sent_ns), ended_ms, stream)
@@ -160,7 +161,7 @@ class _ClosedLoop(_Loop):
         self._concurrency = concurrency
         self._requests = requests
         self._duration_s = duration_s
-        self._made: deque[tuple[int, StreamRequest]] = deque()
+        self._made: deque[tuple[int, LiveStream]] = deque()
         self._numbers = 0
 
     async def run(self) -> None:
@@ -171,7 +172,8 @@ class _ClosedLoop(_Loop):
 
     def _make_ahead(self) -> None:
         if self._requests is None or self._numbers < self._requests:
-            self._made.append((self._numbers, self._make(self._numbers)))
+            prepared = self._client.prepare(self._make(self._numbers))
+            self._made.append((self._numbers, prepared))
             self._numbers += 1
 
     async def _slot(self, slot: int) -> None:
@@ -182,10 +184,10 @@ class _ClosedLoop(_Loop):
                 self._make_ahead()
             if not self._made:
                 return
-            number, request = self._made.popleft()
+            number, prepared = self._made.popleft()
             # Another is made once all that is free has been sent.
             free_ms = await self._one(
-                request, number, slot, free_ms, lambda: loop.call_soon(self._make_ahead)
+                prepared, number, slot, free_ms, lambda: loop.call_soon(self._make_ahead)
             )
 
     def _over(self) -> bool:
@@ -230,10 +232,10 @@ class _OpenLoop(_Loop):
         async with asyncio.TaskGroup() as group:
             for number, at_s in enumerate(self._arrivals_s):
                 await self._until(at_s - _MADE_AHEAD_S)
-                request = self._make(number)
+                prepared = self._client.prepare(self._make(number))
                 await self._until(at_s)
                 self._next = number + 1
-                group.create_task(self._one(request, number, None, at_s * 1000))
+                group.create_task(self._one(prepared, number, None, at_s * 1000))
             # The last ones begin before the group waits for all.
 
     async def _until(self, at_s: float) -> None:

@@ -18,6 +18,8 @@ from gamekit.errors import BenchmarkFailed, UsageFault
 from gamekit.streaming.address import ServerAddress, parse_address
 from gamekit.streaming.connection import Connection
 from gamekit.streaming.http_response import HttpResponse
+from gamekit.streaming.incoming import Incoming
+from gamekit.streaming.live_stream import LiveStream
 from gamekit.streaming.plain_connection import PlainConnection
 from gamekit.streaming.reader import StreamReader, shortened
 from gamekit.streaming.receiver import ReceiveLoad, Receiver
@@ -160,40 +162,38 @@ class StreamClient:
         The connections are open and the messages serialised before the first clock starts. What
         comes in is parsed while no socket is ready, and not kept.
         """
-        readers = [_LiveReader() for _ in requests]
-        exchanges = await self._at_one_moment(requests, readers)
-        records = []
-        for reader, exchange in zip(readers, exchanges, strict=True):
-            records.append(self._without_key(reader.record(exchange)))
-        return records
+        live = [self._live(request) for request in requests]
+        ends = await self._at_one_moment([(one.message, one.incoming) for one in live])
+        return [self._without_key(one.record(end)) for one, end in zip(live, ends, strict=True)]
+
+    def prepare(self, request: StreamRequest) -> LiveStream:
+        """All of a request that can be made before it is sent, for ``unread_stream``."""
+        return self._live(request, at_sight=True)
 
     async def unread_stream(
-        self, request: StreamRequest, sent: Callable[[], object] | None = None
+        self, prepared: LiveStream, sent: Callable[[], object] | None = None
     ) -> UnreadStream:
-        """Send ``request`` and wait for the end of its stream, without reading what ended it.
+        """Send what was prepared and wait for the end of its stream, without reading what ended it.
 
         For whoever sends one request after another: many answers may end at one moment, and the
         next requests go out before that is parsed. ``sent`` is called once the request is on its
         way. Raises as ``stream`` does.
         """
-        reader = _LiveReader()
-        message = self._message("POST", request.route, request.body)
-        async with self._connection() as connection:
-            reader.begin(connection, message, at_sight=True)
-            incoming = connection.incoming
+        incoming = prepared.incoming
+        connection = await self._take()
+        try:
+            connection.begin(prepared.message, incoming)
             if sent is not None:
                 sent()
             end = await connection.ended(
                 idle_timeout_s=self.timeouts.idle_s, timeout_s=self.timeouts.total_s
             )
-            exchange = _exchange(request, connection, end)
-
-        def record() -> StreamRecord:
-            incoming.parse_all()
-            return self._without_key(reader.record(exchange))
-
+        finally:
+            await self._give_back(connection)
         ended_ns = incoming.last_at_ns if end is None else time.perf_counter_ns()
-        return UnreadStream(exchange.sent_ns, ended_ns, record)
+        return UnreadStream(
+            incoming.sent_ns, ended_ns, lambda: self._without_key(prepared.record(end))
+        )
 
     async def exchange(self, request: StreamRequest) -> Exchange:
         """Send ``request`` and collect the raw response; nothing is parsed but HTTP."""
@@ -201,21 +201,24 @@ class StreamClient:
 
     async def exchanges(self, requests: Sequence[StreamRequest]) -> list[Exchange]:
         """Send ``requests`` at one moment and collect the raw responses."""
-        return await self._at_one_moment(requests, [None] * len(requests))
+        incoming = [Incoming(self._receiving) for _ in requests]
+        messages = [self._message("POST", one.route, one.body) for one in requests]
+        ends = await self._at_one_moment(list(zip(messages, incoming, strict=True)))
+        return [
+            Exchange(request, one.response, one.sent_ns, end, one.time_source)
+            for request, one, end in zip(requests, incoming, ends, strict=True)
+        ]
 
     async def _at_one_moment(
-        self, requests: Sequence[StreamRequest], readers: Sequence[_LiveReader | None]
-    ) -> list[Exchange]:
-        messages = [self._message("POST", one.route, one.body) for one in requests]
-        await self.open(len(requests))
+        self, sent: Sequence[tuple[bytes, Incoming]]
+    ) -> list[StreamFailure | None]:
+        """Send messages and wait for the ends of their responses; returns what cut each short."""
+        await self.open(len(sent))
         async with AsyncExitStack() as stack:
-            connections = [await stack.enter_async_context(self._connection()) for _ in requests]
-            for connection, message, reader in zip(connections, messages, readers, strict=True):
-                if reader is None:
-                    connection.begin(message)
-                else:
-                    reader.begin(connection, message)
-            broken_off = await asyncio.gather(
+            connections = [await stack.enter_async_context(self._connection()) for _ in sent]
+            for connection, (message, incoming) in zip(connections, sent, strict=True):
+                connection.begin(message, incoming)
+            return await asyncio.gather(
                 *(
                     connection.ended(
                         idle_timeout_s=self.timeouts.idle_s, timeout_s=self.timeouts.total_s
@@ -223,10 +226,6 @@ class StreamClient:
                     for connection in connections
                 )
             )
-            return [
-                _exchange(request, one, end)
-                for request, one, end in zip(requests, connections, broken_off, strict=True)
-            ]
 
     async def read(self, exchange: Exchange) -> StreamRecord:
         """The record of an exchange, read in steps that leave the loop to other streams."""
@@ -278,7 +277,7 @@ class StreamClient:
         self, method: str, route: str, payload: bytes, timeout_s: float
     ) -> HttpResponse:
         async with self._connection() as connection:
-            connection.begin(self._message(method, route, payload))
+            connection.begin(self._message(method, route, payload), Incoming(self._receiving))
             broken_off = await connection.ended(idle_timeout_s=timeout_s, timeout_s=timeout_s)
             response = connection.incoming.response
         if broken_off is None and response.fault is not None:
@@ -292,22 +291,26 @@ class StreamClient:
 
     @asynccontextmanager
     async def _connection(self) -> AsyncIterator[Connection]:
-        connection = None
-        while self._idle and connection is None:
-            candidate = self._idle.pop()
-            if candidate.reusable:
-                connection = candidate
-            else:
-                await candidate.close()
-        if connection is None:
-            connection = await self._connect()
+        connection = await self._take()
         try:
             yield connection
         finally:
-            if connection.reusable:
-                self._idle.append(connection)
-            else:
-                await connection.close()
+            await self._give_back(connection)
+
+    async def _take(self) -> Connection:
+        """A connection that is open and free, a new one where there is none."""
+        while self._idle:
+            candidate = self._idle.pop()
+            if candidate.reusable:
+                return candidate
+            await candidate.close()
+        return await self._connect()
+
+    async def _give_back(self, connection: Connection) -> None:
+        if connection.reusable:
+            self._idle.append(connection)
+        else:
+            await connection.close()
 
     async def _connect(self) -> Connection:
         try:
@@ -337,6 +340,10 @@ class StreamClient:
             return os.strerror(error.errno)
         return str(error)
 
+    def _live(self, request: StreamRequest, *, at_sight: bool = False) -> LiveStream:
+        message = self._message("POST", request.route, request.body)
+        return LiveStream(request, message, self._receiving, at_sight=at_sight)
+
     def _message(self, method: str, route: str, body: bytes) -> bytes:
         lines = [
             f"{method} {self.address.path(route)} HTTP/1.1",
@@ -356,40 +363,3 @@ class StreamClient:
             return record
         message = shortened(record.failure.message.replace(self._key, "[key]"))
         return replace(record, failure=StreamFailure(record.failure.kind, message))
-
-
-def _exchange(
-    request: StreamRequest, connection: Connection, broken_off: StreamFailure | None
-) -> Exchange:
-    incoming = connection.incoming
-    return Exchange(
-        request, incoming.response, connection.sent_ns, broken_off, incoming.time_source
-    )
-
-
-class _LiveReader:
-    """Reads a stream as its pieces come; the response keeps only what is no stream."""
-
-    def __init__(self) -> None:
-        self._reader = StreamReader()
-        self._sent_ns = 0
-
-    def begin(self, connection: Connection, message: bytes, *, at_sight: bool = False) -> None:
-        """Send ``message`` and take the body of its response."""
-        connection.begin(message, self._feed, at_sight=at_sight)
-        # The connection may carry the next request before this response is parsed.
-        self._sent_ns = connection.sent_ns
-
-    def _feed(self, at_ns: float, piece: bytes) -> None:
-        self._reader.feed((at_ns - self._sent_ns) / 1e6, piece)
-
-    def record(self, exchange: Exchange) -> StreamRecord:
-        """The record of the finished exchange; to be made once."""
-        for at_ns, piece in exchange.response.pieces:
-            self._reader.feed((at_ns - exchange.sent_ns) / 1e6, piece)
-        return self._reader.record(
-            exchange.response,
-            requested_tokens=exchange.request.requested_tokens,
-            broken_off=exchange.broken_off,
-            time_source=exchange.time_source,
-        )

@@ -6,7 +6,6 @@ import asyncio
 import time
 from abc import ABC, abstractmethod
 
-from gamekit.streaming.http_response import BodySink
 from gamekit.streaming.incoming import Incoming
 from gamekit.streaming.receiver import Receiver
 from gamekit.streaming.record import StreamFailure
@@ -18,28 +17,20 @@ _LONGEST_IDLE_S = 2.0
 class Connection(ABC):
     """Carries one request at a time; ``incoming`` is the response to the last one.
 
-    Times are ``time.perf_counter_ns`` values. ``sent_ns`` was taken right before the request was
-    handed to the system; the connection is open by then.
+    It is open before the clock of a request starts.
     """
 
     def __init__(self, receiver: Receiver) -> None:
         self.incoming = Incoming(receiver)
-        self.sent_ns = 0
         self.lost: str | None = None
         self._receiver = receiver
         self._loop = asyncio.get_running_loop()
         self._heard_ns = time.perf_counter_ns()
 
-    def begin(
-        self, request: bytes, sink: BodySink | None = None, *, at_sight: bool = False
-    ) -> None:
-        """Send ``request``; its clock starts here. ``ended`` waits for the response.
-
-        Body bytes of a stream go to ``sink``, where there is one, and are not kept. ``at_sight`` is
-        that of ``Incoming``.
-        """
-        self.incoming = Incoming(self._receiver, sink, at_sight=at_sight)
-        self.sent_ns = self._heard_ns = self.incoming.last_at_ns = time.perf_counter_ns()
+    def begin(self, request: bytes, incoming: Incoming) -> None:
+        """Send ``request``; its clock starts here. ``incoming`` takes the response."""
+        self.incoming = incoming
+        self._heard_ns = incoming.sent_ns = incoming.last_at_ns = time.perf_counter_ns()
         if self.lost is None:
             self._send(request)
         else:
@@ -59,7 +50,7 @@ class Connection(ABC):
     async def _wait(
         self, incoming: Incoming, idle_timeout_s: float, timeout_s: float
     ) -> StreamFailure | None:
-        end_ns = self.sent_ns + int(timeout_s * 1e9)
+        end_ns = incoming.sent_ns + int(timeout_s * 1e9)
         failure: StreamFailure | None = None
         timer: asyncio.TimerHandle | None = None
 
@@ -94,7 +85,7 @@ class Connection(ABC):
     def reusable(self) -> bool:
         """Whether another request may go over this connection."""
         idle_s = (time.perf_counter_ns() - self._heard_ns) / 1e9
-        fresh = self.sent_ns == 0 and not self.incoming.unparsed
+        fresh = self.incoming.sent_ns == 0 and not self.incoming.unparsed
         return (
             self.lost is None and idle_s < _LONGEST_IDLE_S and (fresh or self.incoming.leaves_open)
         )

@@ -23,14 +23,16 @@ class Incoming:
     Reads are parsed by the ``Receiver``, which reads all that is ready first. With ``at_sight`` a
     stream is over as soon as a read looks like its end, parsed or not: many streams that end at
     one moment are then not in the way of the requests that follow them. Times are
-    ``time.perf_counter_ns`` values.
+    ``time.perf_counter_ns`` values; ``sent_ns`` was taken right before the request was handed to
+    the system, and is 0 until then. Body bytes of a stream go to ``sink``, where there is one, and
+    are not kept.
     """
 
     def __init__(self, receiver: Receiver, sink: BodySink | None = None, *, at_sight: bool = False):
         self.response = HttpResponse(sink)
         self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.ended_at_sight = False
-        self.last_at_ns = 0
+        self.sent_ns = self.last_at_ns = 0
         self._receiver = receiver
         self._at_sight = at_sight
         self._lost = False

@@ -122,7 +122,8 @@ def test_requests_over_one_connection_are_kept_apart_before_they_are_read(cuts: 
 
     async def main() -> list[StreamRecord]:
         async with scripted_server(handler) as url, StreamClient(url) as client:
-            unread = [await client.unread_stream(generate_request("hello", 4)) for _ in range(2)]
+            prepared = [client.prepare(generate_request("hello", 4)) for _ in range(2)]
+            unread = [await client.unread_stream(one) for one in prepared]
             assert unread[0].sent_ns < unread[0].ended_ns <= unread[1].sent_ns
             return [one.record() for one in unread]
 
@@ -144,7 +145,8 @@ def test_a_connection_that_the_server_closes_carries_no_second_request() -> None
 
     async def main() -> list[StreamRecord]:
         async with scripted_server(handler) as url, StreamClient(url) as client:
-            unread = [await client.unread_stream(generate_request("hello", 4)) for _ in range(2)]
+            prepared = [client.prepare(generate_request("hello", 4)) for _ in range(2)]
+            unread = [await client.unread_stream(one) for one in prepared]
             return [one.record() for one in unread]
 
     assert [record.failure for record in run(main())] == [None, None]
