@@ -66,6 +66,11 @@ case $round in
   load)  # many requests at once, and the cycle by the engine's own clock
     measure "serving_load speculation_cycle" "--set input_ids=64 --set warmup=2 \
       --set concurrency=1,16" "$(eagle 3 2)" "$(eagle 3 3)" ;;
+  concurrency)  # from how many requests at once on speculation no longer pays, at a length of 2 or 3
+    engine="${engine/--max-total-tokens 16384/--max-total-tokens 81920 --max-running-requests 208}"
+    engine="${engine/--cuda-graph-max-bs-decode 16/--cuda-graph-max-bs-decode 208}"
+    measure serving_load "--set input_ids=64 --set max_tokens=129 --set warmup=2 --set repeats=3 \
+      --set ${LOAD:-concurrency=1,4,16,64,200}" "$(dense)" "$(eagle 3 "${LENGTH:-2}")" ;;
   ranks-cycle)  # the same for the cycle alone: six engines at once disturb each other's processors
     two="--tp {tp} --enforce-disable-flashinfer-allreduce-fusion --disable-custom-all-reduce"
     measure serving_decode "$ids --set tp=2 --set direct=0 --set host_memory=1 --set starts=2" \
@@ -99,5 +104,6 @@ NCCL_P2P_DISABLE=1+NCCL_MAX_NCHANNELS=1" ;;
   moe)  # the same questions for a mixture of experts
     measure serving_decode "$ids" "$(moe)" "$(moe_eagle 3 2)" "$(moe_eagle 3 3)" ;;
   *)
-    echo "no round $round: lengths, steps, again, real, moe, load, ranks, machine, smoke or allreduce" >&2; exit 2 ;;
+    echo "no round $round: lengths, steps, again, real, moe, load, concurrency, ranks, ranks-cycle," \
+      "machine, smoke or allreduce" >&2; exit 2 ;;
 esac
