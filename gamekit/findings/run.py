@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, JsonValue, model_validator
+from pydantic import BeforeValidator, Field, JsonValue, model_validator
 
 from gamekit.findings.base import FindingId, Line, Strict, Text, UtcTime, utc_time
 from gamekit.findings.subject import Environment, Subject
+from gamekit.findings.table import Scalar, table_columns
 
-Scalar = str | int | float | bool | None
+_Columns = dict[Line, list[Scalar]]
+
+
+def _columns(samples: Any) -> Any:
+    return table_columns(samples) if isinstance(samples, str) else samples
 
 
 class Engine(Strict):
@@ -41,8 +46,12 @@ class Case(Strict):
 
     parameters: dict[Line, Scalar] = Field(default_factory=dict)
     subject: Subject = Field(default_factory=Subject)
-    samples: dict[Line, list[Scalar]] = Field(
-        default_factory=dict, description="Columns of equal length, one row a replicate."
+    samples: Annotated[
+        _Columns, BeforeValidator(_columns, json_schema_input_type=str | _Columns)
+    ] = Field(
+        default_factory=dict,
+        description="One row a replicate: a table of comma-separated lines, the first with the"
+        " names, or columns of equal length.",
     )
     facts: dict[Line, JsonValue] = Field(
         default_factory=dict, description="What was seen besides samples."

@@ -11,9 +11,11 @@ from functools import cached_property
 
 from gamekit.errors import KnowledgeError
 from gamekit.findings import SCHEMA_VERSION, Finding, Measurement, Run, RunSource, Subject
+from gamekit.findings.table import table_text
 from gamekit.metrics import METRICS
 from gamekit.quantity import Quantity
 from gamekit.store.load import Record, Topic, read_findings
+from gamekit.store.plain import plain
 from gamekit.store.root import MEASURED_FOLDER
 from gamekit.strict_yaml import parse_yaml, write_yaml
 
@@ -75,9 +77,13 @@ class RunRecord:
 
     @cached_property
     def _written(self) -> tuple[str, tuple[Topic, list[Record]]]:
+        run = self.run.model_dump(exclude_defaults=True)
+        for case in run.get("cases", ()):
+            if "samples" in case:
+                case["samples"] = table_text(plain(case["samples"], "samples"))
         data = {
             "schema": SCHEMA_VERSION,
-            "run": self.run.model_dump(exclude_defaults=True),
+            "run": run,
             "findings": [one.model_dump(exclude_defaults=True) for one in self.findings],
         }
         text = write_yaml(data, _HEADER)
