@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 from gamekit.bench.client_limit import busy_fraction, client_limit
 from gamekit.bench.context import Context
-from gamekit.bench.floor import measure_floor, percentile
+from gamekit.bench.floor import measure_floor
 from gamekit.bench.module import Benchmark, Measures, Parameter, Sample
+from gamekit.nearest_rank import quantile
 
 
 def run(context: Context) -> Iterator[Sample]:
@@ -30,7 +31,7 @@ def run(context: Context) -> Iterator[Sample]:
             "client_time_per_chunk": floor.median_us,
             "p95_us": floor.p95_us,
             "max_us": floor.max_us,
-            "ttft_error_ms": percentile(floor.ttft_error_ms, 0.5),
+            "ttft_error_ms": quantile(floor.ttft_error_ms, 0.5),
             "server_late_p95_us": floor.server_late_p95_us,
             "achieved_load": floor.achieved_load,
             "busy_fraction": busy_fraction(floor.lag, floor.receiving),

@@ -15,6 +15,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from gamekit.nearest_rank import quantile
+
 _T = TypeVar("_T")
 
 
@@ -98,7 +100,7 @@ class PreciseSelector(selectors.EpollSelector):
         busy = sorted(self._busy_ns)
         if not busy:
             return LoopLag(0, 0.0, 0.0, 0.0, wall_s)
-        p99 = busy[min(len(busy) - 1, int(0.99 * len(busy)))]
+        p99 = quantile(busy, 0.99)
         return LoopLag(len(busy), busy[-1] / 1e6, p99 / 1e6, sum(busy) / 1e9 / wall_s, wall_s)
 
 

@@ -38,9 +38,3 @@ class Range:
     def overlaps(self, other: Range) -> bool:
         """Whether some number lies in both ranges; ends count."""
         return self.low <= other.high and other.low <= self.high
-
-    def widened(self, by: float) -> Range:
-        """The range with ``by`` (>= 0, same unit) more on either side; ``ValueError`` below 0."""
-        if by < 0:
-            raise ValueError(f"a range cannot be widened by {by}")
-        return Range(self.low - by, self.mid, self.high + by)

@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gamekit import event_loop
-from gamekit.bench.floor import floor_against, percentile, timed_chunks
+from gamekit.bench.floor import floor_against, timed_chunks
+from gamekit.nearest_rank import quantile
 from gamekit.stand_in.config import SimulatorConfig
 from gamekit.stand_in.process import StandInEngine
 from gamekit.streaming.client import Exchange, StreamClient
 from gamekit.streaming.figures import stream_figures
+from gamekit.streaming.reader import StreamReader
 from gamekit.streaming.record import StreamRecord
 from gamekit.streaming.requests import generate_request
 from perf.machine import description, load_warning, two_cores
@@ -59,7 +61,19 @@ async def _burst(url: str, concurrency: int) -> list[tuple[Exchange, StreamRecor
         await client.stream(generate_request("warm up", 2))
         requests = [generate_request(f"measure {n}", TOKENS) for n in range(concurrency)]
         exchanges = await client.exchanges(requests)
-        return [(exchange, await client.read(exchange)) for exchange in exchanges]
+    return [(exchange, _read(exchange)) for exchange in exchanges]
+
+
+def _read(exchange: Exchange) -> StreamRecord:
+    reader = StreamReader()
+    for at_ns, piece in exchange.response.pieces:
+        reader.feed((at_ns - exchange.sent_ns) / 1e6, piece)
+    return reader.record(
+        exchange.response,
+        requested_tokens=exchange.request.requested_tokens,
+        broken_off=exchange.broken_off,
+        time_source=exchange.time_source,
+    )
 
 
 def _compare(exchange: Exchange, record: StreamRecord, errors: Errors) -> None:
@@ -97,8 +111,8 @@ def precision(server_core: int) -> list[str]:
     for concurrency, goal_ms in GOALS_TTFT_MS.items():
         errors = measure(concurrency, server_core)
         ttft, token, rate = errors.ttft_ms, errors.time_per_token_percent, errors.rate_percent
-        met = percentile(ttft, 0.95) <= goal_ms
-        exact = max(percentile(token, 0.95), percentile(rate, 0.95)) <= GOAL_PERCENT
+        met = quantile(ttft, 0.95) <= goal_ms
+        exact = max(quantile(token, 0.95), quantile(rate, 0.95)) <= GOAL_PERCENT
         lines.append(
             f"| {concurrency} | {_two(ttft, 3)} | {goal_ms:g} {_verdict(met)} |"
             f" {_two(token, 4)} | {_two(rate, 4)} | {GOAL_PERCENT} {_verdict(exact)} |"
@@ -124,7 +138,7 @@ def ceiling(server_core: int) -> list[str]:
         os.sched_setaffinity(engine.process_id or 0, {server_core})
         for streams in CEILING_STREAMS:
             floor = floor_against(engine, streams, CEILING_CHUNKS)
-            error = percentile([abs(one) for one in floor.ttft_error_ms], 0.5)
+            error = quantile([abs(one) for one in floor.ttft_error_ms], 0.5)
             lines.append(
                 f"| {floor.scheduled_chunks_per_s:.0f} |"
                 f" {floor.server_load * floor.scheduled_chunks_per_s:.0f} |"
@@ -141,7 +155,7 @@ def _ms(value: float | None) -> str:
 
 
 def _two(samples: Sequence[float], digits: int) -> str:
-    return f"{percentile(samples, 0.5):.{digits}f} / {percentile(samples, 0.95):.{digits}f}"
+    return f"{quantile(samples, 0.5):.{digits}f} / {quantile(samples, 0.95):.{digits}f}"
 
 
 def _verdict(met: bool) -> str:

@@ -16,8 +16,8 @@ PACKAGE = REPOSITORY / "gamekit"
 
 # Lowest first. A module may import what stands above it in this list, and its own layer.
 LAYERS = (
-    ("errors", "bundled", "ranges", "event_loop", "kernel_clock"),
-    ("statistics", "stability", "metrics"),
+    ("errors", "bundled", "ranges", "nearest_rank", "kernel_clock"),
+    ("event_loop", "statistics", "stability", "metrics"),
     ("quantity",),
     ("speculation", "numbers"),
     ("formula",),

@@ -105,13 +105,6 @@ def test_ranges_overlap_when_some_number_lies_in_both(
     assert first.overlaps(second) == second.overlaps(first)
 
 
-def test_widening_a_range() -> None:
-    """Widening moves both ends out, and by less than 0 is refused."""
-    assert Range(1, 2, 3).widened(0.5) == Range(0.5, 2, 3.5)
-    with pytest.raises(ValueError, match="cannot be widened"):
-        Range(1, 2, 3).widened(-0.5)
-
-
 some = st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=12)
 
 

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from gamekit import event_loop
 from gamekit.event_loop import LoopLag, PreciseSelector
+from gamekit.nearest_rank import quantile
 from gamekit.stand_in.config import SimulatorConfig
 from gamekit.stand_in.process import StandInEngine
 from gamekit.streaming.client import Exchange, StreamClient
@@ -64,12 +65,12 @@ class ClientFloor:
     @property
     def median_us(self) -> float:
         """Median of ``added_us``."""
-        return percentile(self.added_us, 0.5)
+        return quantile(self.added_us, 0.5)
 
     @property
     def p95_us(self) -> float:
         """95th percentile of ``added_us``."""
-        return percentile(self.added_us, 0.95)
+        return quantile(self.added_us, 0.95)
 
     @property
     def max_us(self) -> float:
@@ -87,7 +88,7 @@ class ClientFloor:
             return f"{self.chunks_lost} chunks were lost"
         if self.achieved_load < 0.99:
             return f"{self.achieved_load:.1%} of the load that was sent was received"
-        error = percentile([abs(one) for one in self.ttft_error_ms], 0.5)
+        error = quantile([abs(one) for one in self.ttft_error_ms], 0.5)
         if error > 10:
             return f"TTFT was off by {error:.1f} ms"
         if abs(self.gap_p99_ms / self.sent_gap_p99_ms - 1) > 0.1:
@@ -129,8 +130,8 @@ class RunFloor:
             "median_us": round(floor.median_us, 1),
             "p95_us": round(floor.p95_us, 1),
             "max_us": round(floor.max_us, 1),
-            "ttft_error_median_ms": round(percentile(errors, 0.5), 4),
-            "ttft_error_p95_ms": round(percentile(errors, 0.95), 4),
+            "ttft_error_median_ms": round(quantile(errors, 0.5), 4),
+            "ttft_error_p95_ms": round(quantile(errors, 0.95), 4),
             "achieved_load": round(floor.achieved_load, 5),
             "busy_fraction": round(floor.lag.busy_fraction, 4),
             "server_late_p95_us": round(floor.server_late_p95_us, 1),
@@ -256,7 +257,7 @@ def floor_against(engine: StandInEngine, concurrency: int, chunks: int) -> Clien
         ),
         gap_p99_ms=_gap_p99_ms([[chunk.received_ns for chunk in stream] for stream in streams]),
         sent_gap_p99_ms=_gap_p99_ms([[chunk.sent_ns for chunk in stream] for stream in streams]),
-        server_late_p95_us=percentile(late_us, 0.95),
+        server_late_p95_us=quantile(late_us, 0.95),
         chunks_lost=max(0, concurrency * chunks - len(received)),
         achieved_load=received_rate / sent_rate if sent_rate else 0.0,
         server_load=sent_rate / scheduled,
@@ -303,11 +304,4 @@ def _rate(streams: Sequence[Sequence[float]]) -> float:
 
 def _gap_p99_ms(streams: Sequence[Sequence[float]]) -> float:
     gaps = [(after - before) / 1e6 for times in streams for before, after in pairwise(times)]
-    return percentile(gaps, 0.99) if gaps else 0.0
-
-
-def percentile(samples: Sequence[float], fraction: float) -> float:
-    """The nearest-rank percentile: the smallest sample that at least ``fraction`` do not exceed."""
-    ordered = sorted(samples)
-    rank = -int(-fraction * len(ordered) // 1)
-    return ordered[max(rank, 1) - 1]
+    return quantile(gaps, 0.99) if gaps else 0.0

@@ -10,10 +10,11 @@ from gamekit.bench.client_limit import busy_fraction, client_limit
 from gamekit.bench.context import Context
 from gamekit.bench.floor import RunFloor
 from gamekit.load.figures import load_figures
-from gamekit.load.percentiles import percentiles, quantile
+from gamekit.load.percentiles import percentiles
 from gamekit.load.phases import Phases, Window, backlog_grew, mean_in_flight
 from gamekit.load.sent import LoadRun, SentRequest
 from gamekit.load.server_view import ServerView
+from gamekit.nearest_rank import quantile
 
 RATES = ("output_throughput", "request_rate", "goodput", "goodput_share")
 _LEAST_CONCURRENCY = 0.95

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gamekit.nearest_rank import quantile
+
 CONFIDENCE = 0.95
 SHOWN = (50, 90, 95, 99)
 
@@ -18,17 +20,6 @@ class Percentile:
     value: float
     low: float
     high: float
-
-
-def quantile(samples: Sequence[float], fraction: float) -> float:
-    """The nearest rank: the smallest sample that at least ``fraction`` do not exceed.
-
-    Raises ``ValueError`` without samples.
-    """
-    if not samples:
-        raise ValueError("no samples")
-    ordered = sorted(samples)
-    return ordered[max(0, _ceiling(fraction * len(ordered)) - 1)]
 
 
 def percentile(samples: Sequence[float], percent: int) -> Percentile | None:
@@ -62,8 +53,3 @@ def percentiles(samples: Sequence[float]) -> dict[str, float | int]:
             told[f"p{percent}_low"] = round(found.low, 4)
             told[f"p{percent}_high"] = round(found.high, 4)
     return told
-
-
-def _ceiling(value: float) -> int:
-    # 0.95 times 100 is a little above 95 as a float.
-    return -int(-round(value, 9) // 1)

@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gamekit.load.percentiles import quantile
 from gamekit.load.sent import SentRequest
+from gamekit.nearest_rank import quantile
 
 Window = tuple[float, float]
 # Of an open loop: by then requests end at the rate at which they arrive, but for one in ten.

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from gamekit.kernel_clock import KernelClock
+from gamekit.nearest_rank import quantile
 
 # Rounds of reading before other callbacks of the loop have their turn.
 _ROUNDS = 8
@@ -170,7 +171,7 @@ class Receiver:
         return ReceiveLoad(
             reads=self._reads,
             stamped=len(waits),
-            wait_p99_ms=waits[min(len(waits) - 1, int(0.99 * len(waits)))] / 1e6 if waits else None,
+            wait_p99_ms=quantile(waits, 0.99) / 1e6 if waits else None,
             wait_max_ms=waits[-1] / 1e6 if waits else None,
             idle_s=self._idle_ns / 1e9,
         )

@@ -8,8 +8,8 @@ from itertools import pairwise
 from pathlib import Path
 from statistics import fmean
 
-from gamekit.bench.floor import percentile
 from gamekit.load.sending import closed_loop
+from gamekit.nearest_rank import quantile
 from gamekit.stand_in.config import MODEL_NAME
 from gamekit.streaming.figures import stream_figures
 from gamekit.streaming.requests import StreamRequest, chat_request
@@ -32,7 +32,7 @@ def main(url: str, concurrency: int, requests: int, tokens: int, output: str) ->
         "completed": len(good),
         "ttft_ms": fmean(one.ttft_ms or 0.0 for one in figures),
         "time_per_token_ms": fmean(one.time_per_output_token_ms or 0.0 for one in figures),
-        "gap_p99_ms": percentile(gaps, 0.99),
+        "gap_p99_ms": quantile(gaps, 0.99),
     }
     Path(output).write_text(json.dumps(result), encoding="utf-8")
 

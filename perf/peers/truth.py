@@ -10,7 +10,7 @@ from itertools import pairwise
 from statistics import fmean
 from typing import Any
 
-from gamekit.bench.floor import percentile
+from gamekit.nearest_rank import quantile
 from gamekit.stand_in.engine import LEDGER_ROUTE
 
 
@@ -62,8 +62,8 @@ def truth_of(ledger: Sequence[dict[str, Any]], requests: int, concurrency: int) 
             for one, times in zip(answers, sent, strict=True)
         )
         / 1e6,
-        gap_p99_ms=percentile(gaps, 0.99) / 1e6,
+        gap_p99_ms=quantile(gaps, 0.99) / 1e6,
         load=in_flight / (last - first) / concurrency,
         chunks_per_s=concurrency * 1e9 * len(gaps) / decoding,
-        late_p95_ms=percentile([late for one in answers for late in one["late_ns"]], 0.95) / 1e6,
+        late_p95_ms=quantile([late for one in answers for late in one["late_ns"]], 0.95) / 1e6,
     )

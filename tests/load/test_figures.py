@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from loads import in_step, request
 
 from gamekit.load.figures import Limits, is_good, load_figures, tokens_within
-from gamekit.load.percentiles import percentile, percentiles, quantile
+from gamekit.load.percentiles import percentile, percentiles
 from gamekit.load.phases import (
     backlog_grew,
     closed_phases,
@@ -19,6 +19,7 @@ from gamekit.load.phases import (
     open_phases,
     share_within,
 )
+from gamekit.nearest_rank import quantile
 
 
 def test_slots_in_step_give_exact_rates() -> None:
