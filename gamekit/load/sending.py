@@ -23,8 +23,8 @@ MakeRequest = Callable[[int], StreamRequest]
 # Connections for the arrivals of the next so many seconds are opened ahead, looked at so often.
 _AHEAD_S = 0.25
 _LOOK_S = 0.05
-# Requests of an open loop are made so long before they are due: a large one takes a while.
-_MADE_AHEAD_S = 0.02
+# So many requests of an open loop are made ahead: one of 100 000 tokens takes 50 ms to make.
+_MOST_MADE_AHEAD = 64
 
 
 def closed_loop(
@@ -62,6 +62,8 @@ def open_loop(url: str, make: MakeRequest, arrivals_s: Sequence[float]) -> LoadR
         async with StreamClient(url) as client:
             watch = await ServerWatch.begin(client)
             loop = _OpenLoop(client, make, arrivals_s)
+            # Before connections are opened: it may take longer than they may be idle.
+            loop.make_first()
             await loop.open_ahead(0.0)
             return await _watched(client, loop, watch, selector, None)
 
@@ -203,6 +205,24 @@ class _OpenLoop(_Loop):
         self._make = make
         self._arrivals_s = arrivals_s
         self._next = 0
+        self._made: deque[LiveStream] = deque()
+        self._numbers = 0
+        self._making_s = 0.0
+
+    def make_first(self) -> None:
+        """Make what can be made before the load begins."""
+        while self._room():
+            self._make_ahead()
+
+    def _room(self) -> bool:
+        return self._numbers < len(self._arrivals_s) and len(self._made) < _MOST_MADE_AHEAD
+
+    def _make_ahead(self) -> None:
+        began = time.perf_counter()
+        self._made.append(self._client.prepare(self._make(self._numbers)))
+        self._numbers += 1
+        # What the next one may take: large ones are remembered, a pause of the machine forgotten.
+        self._making_s = max(time.perf_counter() - began, 0.9 * self._making_s)
 
     async def open_ahead(self, now_s: float) -> None:
         """Open a connection for each arrival of the near future, and one to spare."""
@@ -217,10 +237,12 @@ class _OpenLoop(_Loop):
 
     async def run(self) -> None:
         self.began_ns = time.perf_counter_ns()
-        opening = asyncio.ensure_future(self._keep_open())
-        try:
-            await _all([self._arrive()])
-        finally:
+        await _all([self._send_all()])
+
+    async def _send_all(self) -> None:
+        async with asyncio.TaskGroup() as group:
+            opening = group.create_task(self._keep_open())
+            await self._arrive()
             opening.cancel()
 
     async def _keep_open(self) -> None:
@@ -231,17 +253,24 @@ class _OpenLoop(_Loop):
     async def _arrive(self) -> None:
         async with asyncio.TaskGroup() as group:
             for number, at_s in enumerate(self._arrivals_s):
-                await self._until(at_s - _MADE_AHEAD_S)
-                prepared = self._client.prepare(self._make(number))
-                await self._until(at_s)
+                await self._refill(at_s)
+                # Also where it is late already: what was started has its turn.
+                await asyncio.sleep(max(0.0, self._left_s(at_s)))
                 self._next = number + 1
-                group.create_task(self._one(prepared, number, None, at_s * 1000))
+                group.create_task(self._one(self._made.popleft(), number, None, at_s * 1000))
             # The last ones begin before the group waits for all.
 
-    async def _until(self, at_s: float) -> None:
-        left_s = at_s - (time.perf_counter_ns() - self.began_ns) / 1e9
-        # Also where it is late already: what was started has its turn.
-        await asyncio.sleep(max(0.0, left_s))
+    async def _refill(self, due_s: float) -> None:
+        """Make more while that ends before the next one is due, and that one in any case."""
+        while self._room():
+            # What was started has its turn before each.
+            await asyncio.sleep(0)
+            if self._made and self._left_s(due_s) < 2 * self._making_s:
+                return
+            self._make_ahead()
+
+    def _left_s(self, at_s: float) -> float:
+        return at_s - (time.perf_counter_ns() - self.began_ns) / 1e9
 
 
 async def _all(work: Sequence[object]) -> None:

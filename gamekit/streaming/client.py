@@ -21,15 +21,13 @@ from gamekit.streaming.http_response import HttpResponse
 from gamekit.streaming.incoming import Incoming
 from gamekit.streaming.live_stream import LiveStream
 from gamekit.streaming.plain_connection import PlainConnection
-from gamekit.streaming.reader import StreamReader, shortened
+from gamekit.streaming.reader import shortened
 from gamekit.streaming.receiver import ReceiveLoad, Receiver
 from gamekit.streaming.record import StreamFailure, StreamRecord, TimeSource
 from gamekit.streaming.requests import StreamRequest
 from gamekit.streaming.tls_connection import TlsConnection
 
 API_KEY_VARIABLE = "GAMEKIT_API_KEY"
-# Parsing yields to the loop after this much, so that other streams are read in time.
-_PARSED_AT_ONCE = 32 * 1024
 
 
 def _key_from_environment() -> str | None:
@@ -135,15 +133,14 @@ class StreamClient:
         Those that were idle for too long to be used are closed, and do not count. Raises
         ``BenchmarkFailed`` where the server does not answer.
         """
-        stale = [one for one in self._idle if not one.reusable]
-        self._idle = [one for one in self._idle if one.reusable]
-        for connection in stale:
-            await connection.close()
+        # Each is asked once before it goes, and is kept until then: age decides, and time passes.
+        while stale := next((one for one in self._idle if not one.reusable), None):
+            self._idle.remove(stale)
+            await stale.close()
         missing = connections - len(self._idle)
         opened = await asyncio.gather(
-            *(self._connect() for _ in range(missing)), return_exceptions=True
+            *(self._connect_ahead() for _ in range(missing)), return_exceptions=True
         )
-        self._idle += [result for result in opened if isinstance(result, Connection)]
         for result in opened:
             if isinstance(result, BaseException):
                 raise result
@@ -227,24 +224,6 @@ class StreamClient:
                 )
             )
 
-    async def read(self, exchange: Exchange) -> StreamRecord:
-        """The record of an exchange, read in steps that leave the loop to other streams."""
-        reader = StreamReader()
-        unbroken = 0
-        for at_ns, piece in exchange.response.pieces:
-            reader.feed((at_ns - exchange.sent_ns) / 1e6, piece)
-            unbroken += len(piece)
-            if unbroken > _PARSED_AT_ONCE:
-                unbroken = 0
-                await asyncio.sleep(0)
-        record = reader.record(
-            exchange.response,
-            requested_tokens=exchange.request.requested_tokens,
-            broken_off=exchange.broken_off,
-            time_source=exchange.time_source,
-        )
-        return self._without_key(record)
-
     def restart_load(self) -> None:
         """Forget the load so far: a run begins."""
         self._receiving.restart()
@@ -311,6 +290,10 @@ class StreamClient:
             self._idle.append(connection)
         else:
             await connection.close()
+
+    async def _connect_ahead(self) -> None:
+        # Kept at once: whoever opens many may be cancelled while some still connect.
+        self._idle.append(await self._connect())
 
     async def _connect(self) -> Connection:
         try:

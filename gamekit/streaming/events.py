@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from gamekit.streaming.record import CountSource, SpeculationCounters
 
-Carries = Literal["nothing", "reasoning", "answer"]
-
+# Where a choice has the text of its tokens, reasoning included; what it calls tools with, too.
+_TOKENS = ("content", "text", "tool_calls", "reasoning_content", "reasoning")
 # No answer has more tokens, and a run file holds integers of 64 bits.
 _LARGEST_COUNT = 10**12
 
@@ -18,7 +18,7 @@ class StreamEvent(NamedTuple):
     A named tuple, since one is made for each chunk: a frozen dataclass takes four times as long.
     """
 
-    carries: Carries = "nothing"
+    brings_tokens: bool = False
     completion_tokens: int | None = None
     count_source: CountSource = "unknown"
     prompt_tokens: int | None = None
@@ -59,7 +59,7 @@ def _as_told(error: Any) -> str:
 
 
 def _openai_event(payload: dict[str, Any]) -> StreamEvent:
-    carries: Carries = "nothing"
+    brings_tokens = False
     finish_reason = None
     choices = payload.get("choices")
     for choice in choices if isinstance(choices, list) else ():
@@ -69,18 +69,16 @@ def _openai_event(payload: dict[str, Any]) -> StreamEvent:
         delta = choice.get("delta")
         part = delta if isinstance(delta, dict) else choice
         # A delta that only names the role, or whose content is null or "", is not a token.
-        if part.get("content") or part.get("text") or part.get("tool_calls"):
-            carries = "answer"
-        elif carries == "nothing" and (part.get("reasoning_content") or part.get("reasoning")):
-            carries = "reasoning"
+        if any(part.get(name) for name in _TOKENS):
+            brings_tokens = True
         finish_reason = _text(choice.get("finish_reason")) or finish_reason
     usage = payload.get("usage")
     if not isinstance(usage, dict):
-        return StreamEvent(carries=carries, finish_reason=finish_reason)
+        return StreamEvent(brings_tokens=brings_tokens, finish_reason=finish_reason)
     details = usage.get("prompt_tokens_details")
     total = count(usage.get("completion_tokens"))
     return StreamEvent(
-        carries=carries,
+        brings_tokens=brings_tokens,
         completion_tokens=total,
         count_source="unknown" if total is None else "usage",
         prompt_tokens=count(usage.get("prompt_tokens")),
@@ -102,7 +100,7 @@ def _generate_event(payload: dict[str, Any], tokens_so_far: int | None) -> Strea
     finish = meta.get("finish_reason")
     finish = finish if isinstance(finish, dict) else {"type": finish}
     return StreamEvent(
-        carries="answer" if new else "nothing",
+        brings_tokens=new,
         completion_tokens=total,
         count_source="unknown" if total is None else "meta_info",
         prompt_tokens=count(meta.get("prompt_tokens")),

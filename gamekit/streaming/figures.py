@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -20,11 +19,9 @@ class StreamFigures:
     """
 
     ttft_ms: float | None
-    first_answer_ms: float | None
     time_per_output_token_ms: float | None
     decode_rate: float | None
     end_to_end_rate: float | None
-    peak_rate: float | None
     accept_length: float | None
     cycle_ms: float | None
     completion_tokens: int | None
@@ -44,11 +41,9 @@ def stream_figures(record: StreamRecord) -> StreamFigures:
     rate = decode_rate(record)
     return StreamFigures(
         ttft_ms=record.first_token_ms,
-        first_answer_ms=record.first_answer_ms,
         time_per_output_token_ms=None if rate is None else 1000 / rate,
         decode_rate=rate,
         end_to_end_rate=end_to_end_rate(record),
-        peak_rate=peak_rate(record),
         accept_length=accept_length(record.speculation),
         cycle_ms=cycle_ms(record),
         completion_tokens=record.completion_tokens,
@@ -93,27 +88,6 @@ def end_to_end_rate(record: StreamRecord) -> float | None:
     if not record.completion_tokens or not record.last_token_ms:
         return None
     return 1000 * record.completion_tokens / record.last_token_ms
-
-
-def peak_rate(record: StreamRecord, window_ms: float = 1000.0) -> float | None:
-    """The decode rate of the busiest window, tok/s; None unless the tokens of each chunk are told.
-
-    The time from first to last chunk is divided into floor(span/window_ms) equal windows, at least
-    one. As they cover it evenly, the busiest is never below the average decode rate.
-    """
-    span = _span_ms(record)
-    told = _tokens_of_chunks(record)
-    if span is None or told is None:
-        return None
-    start = record.chunks[0].at_ms
-    windows = max(1, int(span // window_ms))
-    width = span / windows
-    tokens = [0] * windows
-    for chunk, n in zip(record.chunks[1:], told[1:], strict=True):
-        # A chunk at a window's end belongs to it; the first chunk opens the first window.
-        index = math.ceil((chunk.at_ms - start) / width) - 1
-        tokens[min(max(index, 0), windows - 1)] += n
-    return 1000 * max(tokens) / width if any(tokens) else None
 
 
 def accept_length(counters: SpeculationCounters | None) -> float | None:
@@ -169,14 +143,6 @@ def _stop_token_may_be_silent(record: StreamRecord) -> bool:
         and bool(record.chunks)
         and record.chunks[-1].total is None
     )
-
-
-def _tokens_of_chunks(record: StreamRecord) -> list[int] | None:
-    """Tokens chunk by chunk, where they are told or there are as many chunks as tokens."""
-    told = [chunk.tokens for chunk in record.chunks if chunk.tokens is not None]
-    if len(told) == len(record.chunks):
-        return told
-    return [1] * len(record.chunks) if record.completion_tokens == len(record.chunks) else None
 
 
 def _span_ms(record: StreamRecord) -> float | None:

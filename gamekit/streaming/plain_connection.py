@@ -35,7 +35,11 @@ class PlainConnection(Connection):
         addresses = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         failure: OSError = OSError(f"{host} has no address")
         for family, kind, protocol, _, address in addresses:
-            sock = socket.socket(family, kind, protocol)
+            try:
+                sock = socket.socket(family, kind, protocol)
+            except OSError as error:
+                failure = error  # such as an address of IPv6 on a kernel without it
+                continue
             try:
                 sock.setblocking(False)
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

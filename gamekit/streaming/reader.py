@@ -48,7 +48,6 @@ class StreamReader:
     def __init__(self) -> None:
         self._events = ServerSentEvents()
         self._chunks: list[TokenChunk] = []
-        self._first_answer_ms: float | None = None
         self._done_ms: float | None = None
         self._failure: StreamFailure | None = None
         # The last that was told of each; cumulative, so the last one holds.
@@ -83,7 +82,7 @@ class StreamReader:
             self._fail("error_event", event.error)
         if event.finish_reason == "abort":
             self._fail("aborted", event.finish_message or "finish_reason abort")
-        if event.carries != "nothing":
+        if event.brings_tokens:
             self._take_tokens(at_ms, event)
         self._remember(event)
 
@@ -93,8 +92,6 @@ class StreamReader:
         # Without the count before it, a chunk's own number is not known.
         tokens = None if total is None or before is None else max(0, total - before)
         self._chunks.append(TokenChunk(at_ms=at_ms, tokens=tokens, total=total))
-        if event.carries == "answer" and self._first_answer_ms is None:
-            self._first_answer_ms = at_ms
 
     def _remember(self, event: StreamEvent) -> None:
         if event.completion_tokens is not None:
@@ -136,7 +133,6 @@ class StreamReader:
             requested_tokens=requested_tokens,
             chunks=tuple(self._chunks),
             first_token_ms=self._chunks[0].at_ms if self._chunks else None,
-            first_answer_ms=self._first_answer_ms,
             last_token_ms=self._chunks[-1].at_ms if self._chunks else None,
             end_ms=self._done_ms,
             completion_tokens=self._completion_tokens,

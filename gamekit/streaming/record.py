@@ -67,10 +67,10 @@ class StreamFailure:
 class StreamRecord:
     """One request and its streamed answer; all times in milliseconds since the request was sent.
 
-    ``first_token_ms`` is the time to the first token of any sort, reasoning included (TTFT),
-    ``first_answer_ms`` to the first token outside reasoning. ``completion_tokens`` is what the
-    engine counted, never what was asked for; ``requested_tokens`` is what was asked for. None is
-    not known. The tokens of a record with a ``failure`` do not count.
+    ``first_token_ms`` is the time to the first token of any sort, reasoning included (TTFT).
+    ``completion_tokens`` is what the engine counted, never what was asked for; ``requested_tokens``
+    is what was asked for. None is not known. The tokens of a record with a ``failure`` do not
+    count.
 
     ``time_source`` *kernel*: all times are of the kernel's receipt of the last segment of each
     read, whatever the client was busy with. *reading*: of the read itself, after whatever the
@@ -83,7 +83,6 @@ class StreamRecord:
     requested_tokens: int | None
     chunks: tuple[TokenChunk, ...]
     first_token_ms: float | None
-    first_answer_ms: float | None
     last_token_ms: float | None
     end_ms: float | None
     completion_tokens: int | None

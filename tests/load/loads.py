@@ -29,7 +29,6 @@ def request(
         requested_tokens=total,
         chunks=tuple(made),
         first_token_ms=chunks[0][0],
-        first_answer_ms=chunks[0][0],
         last_token_ms=end,
         end_ms=end,
         completion_tokens=total,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from itertools import pairwise
 
 import pytest
@@ -9,8 +10,9 @@ import pytest
 from gamekit import event_loop
 from gamekit.errors import BenchmarkFailed
 from gamekit.load.phases import in_flight_at
-from gamekit.load.sending import closed_loop, generated_by, open_loop
+from gamekit.load.sending import _OpenLoop, closed_loop, generated_by, open_loop
 from gamekit.stand_in.config import SimulatorConfig
+from gamekit.stand_in.engine import LEDGER_ROUTE
 from gamekit.stand_in.process import StandInEngine
 from gamekit.streaming.client import StreamClient
 from gamekit.streaming.requests import StreamRequest, generate_request
@@ -79,6 +81,75 @@ def test_an_open_loop_sends_at_its_times_whatever_is_in_flight() -> None:
     assert first.ttft_ms == pytest.approx(first.queueing_ms + (first.record.first_token_ms or 0))
     # A busy machine makes things later only: the best of five is the one to judge.
     assert min(one.ttft_ms or 0 for one in run.requests) == pytest.approx(40, abs=8)
+
+
+def test_requests_that_are_due_at_once_are_made_before_the_load() -> None:
+    """Making, which takes a while, is over before the first of them has reached the server."""
+    made_ns: list[int] = []
+
+    def slowly(number: int) -> StreamRequest:
+        time.sleep(0.01)
+        made_ns.append(time.perf_counter_ns())
+        return make(number)
+
+    with StandInEngine(CONFIG) as engine:
+        run = open_loop(engine.url, slowly, [0.001 * n for n in range(20)])
+        ledger = event_loop.run(lambda _: answers(engine.url))
+    assert [one.number for one in run.requests] == list(range(20))
+    assert len(made_ns) == len(ledger) == 20
+    assert max(made_ns) < min(one["arrived_ns"] for one in ledger)
+
+
+async def answers(url: str) -> list[dict[str, int]]:
+    """The ledger of the stand-in."""
+    async with StreamClient(url) as client:
+        told: list[dict[str, int]] = (await client.request_json("GET", LEDGER_ROUTE)).body
+        return told
+
+
+def test_making_more_waits_for_what_is_due() -> None:
+    """64 are made ahead and no more; what they leave to make is made when all of them are sent."""
+    began_ns: list[int] = []
+
+    def timed(number: int) -> StreamRequest:
+        began_ns.append(time.perf_counter_ns())
+        time.sleep(0.002)
+        return generate_request(f"request {number}", 2)
+
+    async def load(_: object) -> tuple[int, _OpenLoop]:
+        async with StreamClient(engine.url) as client:
+            loop = _OpenLoop(client, timed, [0.0] * 64 + [0.2] * 6)
+            loop.make_first()
+            made_first = len(began_ns)
+            await loop.open_ahead(0.0)
+            await loop.run()
+            return made_first, loop
+
+    with StandInEngine(CONFIG) as engine:
+        made_first, loop = event_loop.run(load)
+    sent = loop.read()
+    assert made_first == 64
+    assert sorted(one.number for one in sent) == list(range(70))
+    last_ns = loop.began_ns + 1e6 * max(one.sent_ms for one in sent if one.number < 64)
+    assert last_ns < began_ns[64]
+
+
+def test_a_fault_of_opening_connections_ahead_is_not_silent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What goes wrong beside the requests ends the load, and is raised by itself."""
+    opened = StreamClient.open
+
+    async def once(client: StreamClient, connections: int) -> None:
+        monkeypatch.setattr(StreamClient, "open", broken)
+        await opened(client, connections)
+
+    async def broken(client: StreamClient, connections: int) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(StreamClient, "open", once)
+    with StandInEngine(CONFIG) as engine, pytest.raises(ZeroDivisionError):
+        open_loop(engine.url, make, [0.0, 0.3])
 
 
 def test_what_ends_an_answer_is_read_afterwards_and_not_lost() -> None:

@@ -23,6 +23,8 @@ from gamekit.streaming.requests import generate_request
 STAMPED = sys.platform == "linux" and struct.calcsize("@ll") == 16
 needs_stamps = pytest.mark.skipif(not STAMPED, reason="this system gives no time stamps")
 SECOND = 1_000_000_000
+# So long a client is kept from reading what has come.
+_BUSY_NS = 20_000_000
 
 
 class Clocks:
@@ -144,18 +146,14 @@ def test_merged_segments_carry_the_time_of_the_last() -> None:
             assert sent[-1] - 50_000 <= arrived <= done + 50_000
 
 
-async def paced(kernel_stamps: bool) -> tuple[Exchange, list[int]]:
-    """One exchange whose chunks come while the client is busy, and when they were written."""
-    written: list[int] = []
+async def paced(kernel_stamps: bool) -> Exchange:
+    """One exchange whose chunks come one by one."""
 
     async def handler(route: str, request: bytes, writer: asyncio.StreamWriter) -> None:
         writer.write(HEAD)
         for total in range(1, 6):
             await asyncio.sleep(0.01)
             writer.write(framed(event(generated(total, "length" if total == 5 else None))))
-            written.append(time.perf_counter_ns())
-            # The client lives in this thread too: it cannot read meanwhile.
-            time.sleep(0.02)
         writer.write(framed(DONE) + END)
 
     async with scripted_server(handler) as url, StreamClient(url) as client:
@@ -166,15 +164,13 @@ async def paced(kernel_stamps: bool) -> tuple[Exchange, list[int]]:
             kernel_stamps=kernel_stamps,
         )
         client._idle.append(connection)
-        exchange = await client.exchange(generate_request("hello", 5))
-        assert client.load().reads >= 5
-        return exchange, written
+        return await client.exchange(generate_request("hello", 5))
 
 
 @pytest.mark.parametrize("kernel_stamps", [True, False])
 def test_a_client_without_kernel_stamps_says_so(kernel_stamps: bool) -> None:
     """The same stream is read either way; the record names the source of its times."""
-    exchange, _ = event_loop.run(lambda _: paced(kernel_stamps))
+    exchange = event_loop.run(lambda _: paced(kernel_stamps))
     assert exchange.response.complete
     if not kernel_stamps:
         assert exchange.time_source == "reading"
@@ -182,14 +178,43 @@ def test_a_client_without_kernel_stamps_says_so(kernel_stamps: bool) -> None:
         assert exchange.time_source in ("kernel", "mixed")
 
 
+async def paced_when_stamped() -> tuple[Exchange, list[tuple[int, int]]]:
+    """One exchange whose chunks come while the client is busy, and the spans of their writing."""
+    written: list[tuple[int, int]] = []
+
+    async def handler(route: str, request: bytes, writer: asyncio.StreamWriter) -> None:
+        if b"warm up" in request:
+            writer.write(HEAD + framed(DONE) + END)
+            return
+        writer.write(HEAD)
+        for total in range(1, 6):
+            await asyncio.sleep(0.01)
+            before = time.perf_counter_ns()
+            writer.write(framed(event(generated(total, "length" if total == 5 else None))))
+            written.append((before, time.perf_counter_ns()))
+            # The client lives in this thread too: it cannot read meanwhile.
+            time.sleep(_BUSY_NS / 1e9)
+        # It reads the last one first: what is read at once has the time of what came last.
+        await asyncio.sleep(0.01)
+        writer.write(framed(DONE) + END)
+
+    async with scripted_server(handler) as url, StreamClient(url) as client:
+        # A kernel begins to stamp some time after it was first asked to.
+        for _ in range(500):
+            warm = await client.exchange(generate_request("warm up", 1))
+            if warm.time_source == "kernel":
+                break
+            await asyncio.sleep(0.01)
+        return await client.exchange(generate_request("hello", 5)), written
+
+
 @needs_stamps
 def test_a_busy_client_does_not_delay_the_times_of_arrival() -> None:
-    """Chunks read 20 ms after they came still carry the time at which they came."""
-    exchange, written = event_loop.run(lambda _: paced(True))
-    if exchange.time_source == "kernel":
-        events = [at for at, piece in exchange.response.pieces if b"completion_tokens" in piece]
-        late = [at - wrote for at, wrote in zip(events, written, strict=True)]
-        # The server's stamp is taken right after its write: an arrival is not after it by the
-        # 20 ms that reading had to wait.
-        assert min(late) < 10_000_000
-        assert all(at <= time.perf_counter_ns() for at in events)
+    """Each chunk, read 20 ms after it came, carries the time at which it was written."""
+    exchange, written = event_loop.run(lambda _: paced_when_stamped())
+    assert exchange.time_source == "kernel"
+    arrived = [at for at, piece in exchange.response.pieces if b"completion_tokens" in piece]
+    # The kernel stamps within the writing, whatever the machine is busy with; the time of reading
+    # would be later by all of the pause. A quarter of it is for the mapping of its clock.
+    for at, (before, after) in zip(arrived, written, strict=True):
+        assert before - _BUSY_NS / 4 <= at <= after + _BUSY_NS / 4

@@ -15,7 +15,6 @@ from streams import DONE, END, HEAD, event, framed, generated
 from gamekit import event_loop
 from gamekit.errors import BenchmarkFailed, UsageFault
 from gamekit.streaming.client import API_KEY_VARIABLE, StreamClient, Timeouts
-from gamekit.streaming.figures import stream_figures
 from gamekit.streaming.record import StreamRecord
 from gamekit.streaming.requests import chat_request, completion_request, generate_request
 from gamekit.streaming.server_identity import identify
@@ -274,33 +273,3 @@ def test_a_stream_of_any_request_keeps_what_was_asked_for() -> None:
         assert bodies[route]["max_tokens"] == 9
         assert bodies[route]["stream_options"]["include_usage"] is True
     assert all(body["stream"] is True for body in bodies.values())
-
-
-def test_parsing_a_long_stream_leaves_the_loop_to_others() -> None:
-    """Reading 2 MB of events gives other tasks their turn in between."""
-    answer = HEAD + b"".join(framed(event(generated(n))) for n in range(1, 1200))
-    turns = 0
-
-    async def main() -> StreamRecord:
-        nonlocal turns
-
-        async def handler(route: str, request: bytes, writer: asyncio.StreamWriter) -> None:
-            writer.write(answer + framed(DONE) + END)
-
-        async with scripted_server(handler) as url, StreamClient(url) as client:
-            exchange = await client.exchange(REQUEST)
-
-            async def count_turns() -> None:
-                nonlocal turns
-                while True:
-                    turns += 1
-                    await asyncio.sleep(0)
-
-            counting = asyncio.ensure_future(count_turns())
-            record = await client.read(exchange)
-            counting.cancel()
-            return record
-
-    record = run(main())
-    assert stream_figures(record).completion_tokens == 1199
-    assert turns > 10
