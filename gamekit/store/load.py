@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
 
 from pydantic import Field, JsonValue
@@ -98,6 +98,16 @@ class Base:
     runs: Mapping[str, Run]
 
 
+# A file's path below the root and its digest; and what such a file holds.
+_Key = tuple[str, bytes]
+_Read = tuple[Topic, tuple[Record, ...]]
+# What was read, by root: of each the files of its last load and no others, and of no more roots
+# than this, so that memory is bounded by the bases loaded last, however many files they have.
+# Name and content alone decide what is equal: a copy of a base is not parsed again either.
+_ROOTS_KEPT = 8
+_KEPT: dict[Path, dict[_Key, _Read]] = {}
+
+
 class _Head(Strict):
     title: Line | None = None
     about: Text | None = None
@@ -108,12 +118,15 @@ class _Head(Strict):
 def load(root: Path) -> Base:
     """Load the knowledge base at ``root``: curated files first, then run files, each by name.
 
-    Raises ``KnowledgeErrors`` that holds every problem of every file, in that order.
+    Whoever loads again, as ``serve`` does, reads only news: a file that is as it was in one of the
+    last loads is not parsed. Raises ``KnowledgeErrors`` that holds every problem of every file, in
+    that order.
     """
     problems: list[GamekitError] = []
     topics: list[Topic] = []
     records: dict[str, Record] = {}
     runs: dict[str, Run] = {}
+    kept: dict[_Key, _Read] = {}
     config = None
     try:
         config = read_config(root)
@@ -124,7 +137,7 @@ def load(root: Path) -> Base:
     for path in findings_files(root):
         file = path.relative_to(root).as_posix()
         try:
-            topic, found = _read_file(path, file)
+            topic, found = _read_file(path, file, kept)
         except GamekitError as error:
             problems.extend(_flat(error))
             continue
@@ -135,6 +148,7 @@ def load(root: Path) -> Base:
             first = records.setdefault(record.id, record)
             if first is not record and not _one_series(first.finding, record):
                 problems.append(_twice(first, record))
+    _keep(root, kept)
     if config is None or problems:
         raise KnowledgeErrors(problems)
     return Base(root, config, tuple(topics), records, runs)
@@ -161,16 +175,26 @@ def findings_files(root: Path) -> list[Path]:
     return sorted(files, key=lambda path: (path.parent != folder, path.relative_to(folder).parts))
 
 
-def _read_file(path: Path, file: str) -> tuple[Topic, list[Record]]:
-    topic, records = _read_bytes(file_bytes(path, file), file)
-    return topic, list(records)
+def _read_file(path: Path, file: str, kept: dict[_Key, _Read]) -> _Read:
+    """What the file holds, parsed unless an equal one was; it is put among ``kept``."""
+    data = file_bytes(path, file)
+    key = (file, hashlib.sha256(data).digest())
+    # A copy of the values, since another thread may end a load meanwhile.
+    read = next((those[key] for those in tuple(_KEPT.values()) if key in those), None)
+    if read is None:
+        topic, records = read_findings(parse_yaml(data, file), file)
+        read = topic, tuple(records)
+    kept[key] = read
+    return read
 
 
-@lru_cache(maxsize=1000)
-def _read_bytes(data: bytes, file: str) -> tuple[Topic, tuple[Record, ...]]:
-    """What a file of these bytes holds: whoever loads again, as ``serve`` does, reads only news."""
-    topic, records = read_findings(parse_yaml(data, file), file)
-    return topic, tuple(records)
+def _keep(root: Path, kept: dict[_Key, _Read]) -> None:
+    """Remember what the load of ``root`` read in place of its load before."""
+    place = root.absolute()
+    _KEPT.pop(place, None)
+    _KEPT[place] = kept
+    for oldest in tuple(_KEPT)[:-_ROOTS_KEPT]:
+        _KEPT.pop(oldest, None)
 
 
 def read_findings(document: Document, file: str) -> tuple[Topic, list[Record]]:

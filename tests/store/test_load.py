@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from pathlib import Path
 
 import pytest
 
 from gamekit.errors import GamekitError, KnowledgeErrors
-from gamekit.store.load import load
+from gamekit.store.load import Record, load
 
 CONFIG = "schema: 1\ntitle: T\nplan: plan.md\n"
 
@@ -126,3 +128,72 @@ def test_without_a_folder_of_findings_nothing_is_loaded(tmp_path: Path, there: b
     (problem,) = problems(tmp_path)
     assert problem.file == "findings"
     assert problem.mend
+
+
+def written(root: Path, *names: str) -> Path:
+    """A base with one measurement a file, each called as its file."""
+    (root / "findings").mkdir(parents=True)
+    (root / "gamekit.yaml").write_text(CONFIG, encoding="utf-8")
+    for name in names:
+        write(root, name)
+    return root
+
+
+def write(root: Path, name: str, value: int = 82) -> None:
+    text = measured(f"{{value: {value}, unit: tok/s}}", id=name)
+    (root / "findings" / f"{name}.yaml").write_text(text, encoding="utf-8")
+
+
+def same(one: Record, other: Record) -> bool:
+    """Whether a record was not parsed again."""
+    return one is other
+
+
+def test_only_what_changed_is_read_again_however_many_files_there_are(tmp_path: Path) -> None:
+    """Of more than a thousand files the changed one is parsed, and every other is as it was."""
+    root = written(tmp_path, *(f"m{number:04}" for number in range(1001)))
+    first = load(root).records
+    write(root, "m0500", 83)
+    second = load(root).records
+    assert [name for name in first if not same(first[name], second[name])] == ["m0500"]
+    assert second["m0500"].finding.value.value == 83  # type: ignore[union-attr]
+    assert list(first) == list(second)
+
+
+def test_bases_loaded_in_turn_do_not_displace_each_other(tmp_path: Path) -> None:
+    """Two bases with files of the same names keep what was read of each."""
+    roots = [written(tmp_path / name, "m") for name in ("a", "b")]
+    write(roots[1], "m", 83)
+    first, again = ([load(root).records["m"] for root in roots] for _ in range(2))
+    assert all(map(same, first, again))
+    assert [one.finding.value.value for one in again] == [82, 83]  # type: ignore[union-attr]
+
+
+def test_a_wrong_file_does_not_make_the_others_be_read_again(tmp_path: Path) -> None:
+    """What a failed load could read is kept as well."""
+    root = written(tmp_path, "m", "other")
+    first = load(root).records
+    (root / "findings" / "other.yaml").write_text("schema: 1\nfindings: 1\n", encoding="utf-8")
+    with pytest.raises(KnowledgeErrors):
+        load(root)
+    write(root, "other")
+    assert same(load(root).records["m"], first["m"])
+
+
+def test_what_is_no_longer_in_a_base_is_forgotten(tmp_path: Path) -> None:
+    """Nothing is kept of a file that changed or went, nor of a base after many others."""
+    root = written(tmp_path / "a", "gone", "kept", "new")
+    records = {name: weakref.ref(record) for name, record in load(root).records.items()}
+
+    def held() -> set[str]:
+        gc.collect()
+        return {name for name, record in records.items() if record() is not None}
+
+    assert held() == {"gone", "kept", "new"}
+    (root / "findings" / "gone.yaml").unlink()
+    write(root, "new", 83)
+    load(root)
+    assert held() == {"kept"}
+    for number in range(20):
+        load(written(tmp_path / f"b{number}", f"m{number}"))
+    assert held() == set()
