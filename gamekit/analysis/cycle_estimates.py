@@ -32,9 +32,10 @@ _USABLE = ("adequate", "reported", "published")
 class CycleEstimate:
     """The cycle time that one or two findings give, in ms.
 
-    ``samples`` are one a request, None where the findings kept none. ``stated`` and ``rounded`` are
-    over stated ranges and with all roundings. ``accept_length`` (tokens a cycle) is that of the
-    same requests, None where nobody told it. ``whole_requests`` says that prefill is in it, so that
+    ``samples`` are one a request, None where the findings kept none, and where rate and accept
+    length are not known to be of the same requests. ``stated`` and ``rounded`` are over stated
+    ranges and with all roundings. ``accept_length`` (tokens a cycle) is the one that belongs to
+    it, None where nobody told it. ``whole_requests`` says that prefill is in it, so that
     the cycle is at most this. ``start`` is the server start that it belongs to, None where unknown.
     ``untold`` are fields that a pair by roles should agree in and that neither finding tells.
     """
@@ -147,13 +148,18 @@ class _Estimates:
         return self._divided(record, None, Quantity(unit="tok/cycle", value=imposed), "imposed")
 
     def _length_of(self, record: Record) -> tuple[Record | None, Pairing]:
-        """The accept length of the same requests: of the run, else of an agreeing subject."""
+        """The accept length of its case, else of its run, else of an agreeing subject."""
         finding = _finding(record)
         source = finding.source
         if isinstance(source, RunSource):
-            for other in self._lengths_of_run.get(source.run, ()):
-                if _finding(other).subject == finding.subject:
-                    return other, "run"
+            of_run = [
+                other
+                for other in self._lengths_of_run.get(source.run, ())
+                if _finding(other).subject == finding.subject
+            ]
+            if of_run:
+                of_case = [other for other in of_run if _of_one_case(record, other)]
+                return (of_case or of_run)[0], "run"
         for other in reversed(self._lengths):
             if self._agree(record, other):
                 return other, "subject"
@@ -180,25 +186,31 @@ class _Estimates:
         if not reported or not (self._counts(rate) and self._counts(length)):
             return
         if not contradict(_finding(rate).subject, _finding(length).subject):
-            yield self._quotient(rate, length, "roles")
+            estimate = self._quotient(rate, length, "roles")
+            if estimate is not None:
+                yield estimate
 
-    def _quotient(self, rate: Record, length: Record, pairing: Pairing) -> CycleEstimate:
+    def _quotient(self, rate: Record, length: Record, pairing: Pairing) -> CycleEstimate | None:
         return self._divided(rate, length, _finding(length).value, pairing)
 
     def _divided(
         self, rate: Record, length: Record | None, tokens: Quantity, pairing: Pairing
-    ) -> CycleEstimate:
+    ) -> CycleEstimate | None:
+        """The length over the rate; ``length`` is None where ``tokens`` were imposed.
+
+        None where one of the two may be 0 or less: that bounds no cycle.
+        """
         value = _finding(rate).value
-        samples = _divided_samples(tokens, value)
+        samples = _divided_samples(rate, length, tokens)
         if samples is not None:
             stated = rounded = mean_interval(samples)
         else:
-            stated = _ratio(tokens.stated(), value.stated())
             # A length that was imposed, and one with samples, has no rounding.
-            exact = pairing == "imposed"
-            rounded = _ratio(
-                tokens.stated() if exact else tokens.with_rounding(), value.with_rounding()
-            )
+            most = tokens.stated() if length is None else tokens.with_rounding()
+            least = value.with_rounding()
+            if most.low <= 0 or least.low <= 0:
+                return None
+            stated, rounded = _ratio(tokens.stated(), value.stated()), _ratio(most, least)
         return self._estimate(
             rate,
             length,
@@ -307,14 +319,35 @@ def _numbers(value: Quantity) -> list[float]:
     return [number for number in numbers if number is not None]
 
 
-def _divided_samples(tokens: Quantity, rate: Quantity) -> tuple[float, ...] | None:
-    """Cycle times in ms request by request, where both findings are of the same requests."""
-    if rate.samples is None:
+def _divided_samples(
+    rate: Record, length: Record | None, tokens: Quantity
+) -> tuple[float, ...] | None:
+    """Cycle times in ms request by request; None where the lengths are not of the same requests.
+
+    A length that was imposed (``length`` is None) is that of every request. A measured one is where
+    both findings are of one case of one run and have as many samples.
+    """
+    rates = _finding(rate).value.samples
+    if rates is None:
         return None
-    lengths = tokens.samples
-    if lengths is None or len(lengths) != len(rate.samples):
-        lengths = [tokens.stated().mid] * len(rate.samples)
-    return tuple(1000 * length / one for length, one in zip(lengths, rate.samples, strict=True))
+    if length is None:
+        lengths = [tokens.stated().mid] * len(rates)
+    elif _of_one_case(rate, length) and len(tokens.samples or ()) == len(rates):
+        lengths = list(map(float, tokens.samples or ()))
+    else:
+        return None
+    return tuple(1000 * one / other for one, other in zip(lengths, rates, strict=True))
+
+
+def _of_one_case(one: Record, other: Record) -> bool:
+    """Whether one case of one run gave both."""
+    sources = one.finding.source, other.finding.source
+    return (
+        all(isinstance(source, RunSource) for source in sources)
+        and sources[0] == sources[1]
+        # A run names its figures by itself, the case's number where it has several, and the metric.
+        and one.id.rpartition(".")[0] == other.id.rpartition(".")[0]
+    )
 
 
 def _ratio(tokens: Range, rate: Range) -> Range:
