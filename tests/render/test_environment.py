@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from gamekit.errors import TemplateFault
+from gamekit.errors import TemplateFault, UsageFault
 from gamekit.render.environment import Templates
 from gamekit.render.markdown import Markdown
 
@@ -112,3 +112,49 @@ def test_blank_lines_are_settled_outside_code(tmp_path):
     """Runs of blank lines become one, except inside a fenced block."""
     shown = _templates(tmp_path, page="a\n\n\n\nb  \n```\nc\n\n\nd\n```\n").render("page.md.j2", {})
     assert shown == "a\n\nb\n```\nc\n\n\nd\n```\n"
+
+
+def test_a_template_that_changed_is_compiled_again(tmp_path):
+    """The same file with another text is another template, also one that another includes."""
+    sources = {"page": "{% include 'part.md.j2' %} {{ x }}", "part": "one"}
+    assert _templates(tmp_path, **sources).render("page.md.j2", {"x": 1}) == "one 1\n"
+    sources["part"] = "two"
+    assert _templates(tmp_path, **sources).render("page.md.j2", {"x": 1}) == "two 1\n"
+    sources["page"] = "{{ x }} {% include 'part.md.j2' %}"
+    assert _templates(tmp_path, **sources).render("page.md.j2", {"x": 1}) == "1 two\n"
+    (tmp_path / "part.md.j2").write_text("{% if %}", encoding="utf-8")
+    with pytest.raises(TemplateFault, match=r"templates/part\.md\.j2:1"):
+        Templates([tmp_path]).render("page.md.j2", {"x": 1})
+
+
+def test_templates_of_one_name_and_text_in_two_folders_are_told_apart(tmp_path):
+    """A fault names the template of its own base, whichever was compiled first."""
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        with pytest.raises(TemplateFault) as caught:
+            _templates(tmp_path / name, page="x\n\n{{ nothing }}").render("page.md.j2", {})
+        assert (caught.value.file, caught.value.line) == ("templates/page.md.j2", 3)
+
+
+@pytest.mark.parametrize("fault", ["{{ nothing }}", "{{ fail() }}", "{{ empty }}", "{{ 1 // 0 }}"])
+def test_a_fault_in_a_template_compiled_before_has_its_line(tmp_path, fault, monkeypatch):
+    """The second environment compiles nothing, and tells the same file and line as the first."""
+
+    def fail():
+        raise UsageFault("it failed", mend="do not")
+
+    def compiled_again(*_given, **_named):
+        raise AssertionError
+
+    faults = []
+    for number in range(2):
+        templates = _templates(
+            tmp_path, page="one\n{% include 'part.md.j2' %}", part=f"{{# a #}}\n\n\n{fault}\n"
+        )
+        if number:
+            monkeypatch.setattr("jinja2.Environment.compile", compiled_again)
+        with pytest.raises(TemplateFault) as caught:
+            templates.render("page.md.j2", {"fail": fail, "empty": None})
+        faults.append((caught.value.file, caught.value.line, caught.value.message))
+    assert faults[0][:2] == ("templates/part.md.j2", 4)
+    assert faults[1] == faults[0]
