@@ -6,6 +6,7 @@ The table below is the architecture; ``AGENTS.md`` explains it in words.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -93,6 +94,18 @@ def test_single_modules_of_one_level_do_not_import_each_other() -> None:
             continue
         for other, line in imported_layers(path.read_text(encoding="utf-8")):
             assert LEVEL[other] < LEVEL[layer], f"{name_of(path)}:{line}"
+
+
+def test_the_document_names_the_layers_of_the_table() -> None:
+    """``AGENTS.md`` has every layer in the order of the table, and no other."""
+    text = (REPOSITORY / "AGENTS.md").read_text(encoding="utf-8")
+    section = text.partition("## Layers of the package\n")[2].partition("\n## ")[0]
+    items = re.findall(r"^\d+\. ([^:]+):", section, re.MULTILINE)
+    names = [name.rstrip("/") for item in items for name in re.findall(r"`([^`]+)`", item)]
+    for level in LAYERS:
+        told, names = names[: len(level)], names[len(level) :]
+        assert sorted(told) == sorted(level)
+    assert not names
 
 
 @pytest.mark.parametrize("path", PYTHON_FILES, ids=name_of)
