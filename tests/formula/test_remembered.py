@@ -52,6 +52,11 @@ def test_a_leaf_of_another_id_is_named_by_it() -> None:
     figure = Range(1, 2, 3)
     assert known("[a] + [b]", a=figure, b=figure).leaves == ("a", "b")
     assert known("[a] + [c]", a=figure, c=figure).leaves == ("a", "c")
+    # Of equal numbers only the first is told in words: the others differ in their ids alone.
+    two, x = Range.exact(2), parse("[a]")
+    for name in ("b", "c"):
+        leaves: dict[str, Leaf] = {"a": two, name: two, "x": x, "y": parse(f"[{name}]")}
+        assert known("[x] + [y]", **leaves).leaves == ("a", name)
     # The same id twice is one quantity, and its spread does not count twice.
     assert ends("[a] - [b]", a=figure, b=figure) == (-2, 0, 2)
     assert ends("[a] - [a]", a=figure) == (0, 0, 0)
