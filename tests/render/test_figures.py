@@ -76,7 +76,7 @@ def test_a_figure_is_drawn_the_same_every_time(chart: Chart) -> None:
     # Below what remembers drawings, which would give the same text whatever is drawn.
     first = draw.__wrapped__(chart, "light")
     assert draw.__wrapped__(chart, "light") == first
-    with mpl.rc_context({"svg.hashsalt": None, "font.size": 17, "axes.facecolor": "red"}):
+    with mpl.rc_context({"svg.hashsalt": None, "font.size": 17, "axes.linewidth": 5}):
         assert draw.__wrapped__(chart, "light") == first
     assert draw(chart, "light") == first
     ET.fromstring(first)  # noqa: S314 - our own text
