@@ -1,62 +1,49 @@
 """Decode rate, TTFT, time per output token and accept length of an engine that serves streams."""
 
-from collections import Counter
 from collections.abc import Iterator
-from typing import Any
 
 from gamekit.bench.context import Context
-from gamekit.bench.module import Benchmark, Measures, Needs, Parameter, Sample
+from gamekit.bench.module import Benchmark, Measures, Needs, Parameter, Replicate, Sample
 from gamekit.bench.serving import (
     API,
     INPUT_IDS,
     PROMPTS,
     TEMPERATURE,
-    answer_row,
     chunk_interval_ms,
     judge_cache,
     judge_counts,
     judge_speculation,
     measure_client,
-    request_maker,
     tell_output_length,
 )
-from gamekit.bench.waves import CONCURRENCY, REQUESTS, WARMUP, Wave, judge_waves, send_wave
+from gamekit.bench.waves import CONCURRENCY, REQUESTS, WARMUP, Waves, judge_waves, replicate
+
+METRICS = ("ttft", "time_per_output_token", "decode_rate", "accept_length", "cycle_time")
 
 
-def run(context: Context) -> Iterator[Sample]:
-    """Send requests one after another (or a few at once); one sample a request."""
-    concurrency, url = context["concurrency"], context.engine.url
-    context.tell(concurrency=concurrency)
-    request = request_maker(context)
-    for _ in range(context["warmup"]):
-        context.progress("serving_decode: warming up")
-        send_wave(url, [request(0)])
-    notices: Counter[str] = Counter()
-    samples: list[dict[str, Any]] = []
-    sent: list[Wave] = []
-    for first in range(0, context["requests"], concurrency):
-        context.progress(f"serving_decode: request {first + 1} of {context['requests']}")
-        sent.append(send_wave(url, [request(first + i) for i in range(concurrency)]))
-        for record in sent[-1].records:
-            samples.append(answer_row(record, notices))
-            yield samples[-1]
-    for notice, times in notices.items():
-        context.warn(f"{times} of {len(samples)} requests: {notice}")
+def run(context: Context) -> Iterator[Sample | Replicate]:
+    """Send requests one after another, or waves of them; each is one sample."""
+    waves = Waves(context)
+    for rows in waves:
+        yield replicate(rows, METRICS)
+    waves.warn()
+    samples = waves.rows
+    why = "; ".join(waves.notices) or "no answer took any time to decode"
     for metric in ("decode_rate", "time_per_output_token"):
         if all(sample.get(metric) is None for sample in samples):
-            context.not_known(metric, "; ".join(notices) or "no answer took any time to decode")
+            context.not_known(metric, why)
     judge_counts(context, samples)
     judge_speculation(context, samples, "decode_rate", "time_per_output_token", "cycle_time")
     judge_cache(context, samples, "ttft")
     tell_output_length(context, samples)
     interval_ms = chunk_interval_ms(samples)
-    floor = measure_client(context, samples, interval_ms, concurrency)
-    judge_waves(context, sent, interval_ms, floor)
+    floor = measure_client(context, samples, interval_ms, context["concurrency"])
+    judge_waves(context, waves.sent, interval_ms, floor)
 
 
 BENCHMARK = Benchmark(
     name="serving_decode",
-    description="single-stream decode rate, TTFT, time per output token and accept length",
+    description="decode rate, TTFT and accept length of single streams, or of waves of requests",
     needs=Needs.SERVER,
     measures=[
         Measures("ttft", headline=True),

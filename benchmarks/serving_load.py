@@ -1,11 +1,10 @@
 """Throughput, latency and goodput of an engine under a load that is kept up, or that arrives.
 
-What a sample is. A request is the replicate of what belongs to it (TTFT, time per output token,
-latency, accept length): one row each, of those that were in flight mostly within the steady state.
-Requests of one load share the engine's state, so their interval tells how they spread and not how
-another load would come out. A repetition is the replicate of a rate (throughput, request rate,
-goodput): one row each, as a steady state cut into windows would give samples that depend on each
-other. ``repeats`` is how many loads there are, each with a ramp and a drain of its own.
+What a sample is: a repetition, a load with a ramp and a drain of its own. Of what belongs to a
+request (TTFT, time per output token, latency, accept length) it is the mean over those that were in
+flight mostly within the steady state: requests of one load share the engine's steps and queues, so
+that thousands of them tell less of another load than five repetitions do. How they spread is told
+by percentiles.
 """
 
 from collections import Counter
@@ -23,7 +22,15 @@ from gamekit.bench.load_judgement import (
     judge_failures,
     judge_phases,
 )
-from gamekit.bench.module import ERROR, Benchmark, Measures, Needs, Parameter, Sample, Value
+from gamekit.bench.module import (
+    ERROR,
+    Benchmark,
+    Measures,
+    Needs,
+    Parameter,
+    Replicate,
+    Value,
+)
 from gamekit.bench.serving import (
     API,
     INPUT_IDS,
@@ -38,6 +45,7 @@ from gamekit.bench.serving import (
     request_maker,
     tell_output_length,
 )
+from gamekit.bench.waves import means
 from gamekit.errors import UsageFault
 from gamekit.load.arrivals import arrival_times
 from gamekit.load.figures import Limits, load_figures
@@ -70,8 +78,8 @@ _OPEN_REQUESTS = 100
 SendLoad = Callable[[int], LoadRun]
 
 
-def run(context: Context) -> Iterator[Sample]:
-    """Put the load on the engine as often as asked for; a row a repetition and a row a request."""
+def run(context: Context) -> Iterator[Replicate]:
+    """Put the load on the engine as often as asked for; a repetition is a sample."""
     make = request_maker(context)
     send = _load(context, make)
     limits = Limits(
@@ -93,12 +101,17 @@ def run(context: Context) -> Iterator[Sample]:
             else closed_phases(load.requests, load.concurrency)
         )
         runs.append((load, phases))
-        yield _repetition_row(repetition, load, phases, limits)
-        for request in load.requests:
-            answer = answer_row(request.record, notices)
-            answers.append(answer)
-            rows.append(_request_row(repetition, request, phases, answer))
-            yield rows[-1]
+        told = [answer_row(request.record, notices) for request in load.requests]
+        parts = [
+            _request_row(repetition, request, phases, answer)
+            for request, answer in zip(load.requests, told, strict=True)
+        ]
+        answers += told
+        rows += parts
+        yield Replicate(
+            {**_repetition_row(repetition, load, phases, limits), **means(parts, PER_REQUEST)},
+            parts,
+        )
     for notice, times in notices.items():
         context.warn(f"{times} of {len(answers)} requests: {notice}")
     _tell(context, runs, answers, rows, notices, limits)
@@ -173,10 +186,9 @@ def _repetition_row(
 ) -> dict[str, Any]:
     figures = load_figures(load.requests, phases.measured, limits)
     return {
-        "row": "repetition",
         "repetition": repetition + 1,
-        "output_throughput": figures.output_throughput or None,
-        "request_rate": figures.request_rate or None,
+        "output_throughput": figures.output_throughput,
+        "request_rate": figures.request_rate,
         "goodput": figures.goodput,
         "goodput_share": figures.goodput_share,
         "failure_share": figures.failure_share,
@@ -190,7 +202,6 @@ def _request_row(
 ) -> dict[str, Any]:
     """Of every request the raw times, in ms; of those of the steady state also its figures."""
     row: dict[str, Any] = {
-        "row": "request",
         "repetition": repetition + 1,
         "phase": _phase(request, phases),
         "scheduled_ms": request.scheduled_ms,
@@ -291,7 +302,7 @@ BENCHMARK = Benchmark(
         Measures(
             "output_throughput",
             headline=True,
-            convention="output tokens of the steady state over its length, one sample a repetition",
+            convention="output tokens of the steady state over its length",
         ),
         Measures(
             "ttft",
@@ -356,7 +367,7 @@ BENCHMARK = Benchmark(
             "repeats",
             int,
             5,
-            "loads one after another, each a sample of the rates",
+            "loads one after another, each a sample",
             low=1,
             high=1000,
             effort=True,

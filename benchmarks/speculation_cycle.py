@@ -1,6 +1,6 @@
 """The cost of a speculative cycle: its time by the client, and by the engine's own clock.
 
-What a sample is: a request; of several that are sent at one moment the engine's time is one. The
+What a sample is: a request, or the means of a wave of several that are sent at one moment. The
 cycle time is (last chunk - first chunk)/verify count, so that neither the prefill nor how many
 drafts were accepted plays a part.
 
@@ -17,22 +17,21 @@ from typing import Any
 
 from gamekit.bench.context import Context
 from gamekit.bench.engine_cycle import EngineCycle, EngineCycleWatch
-from gamekit.bench.module import ERROR, Benchmark, Measures, Needs, Parameter, Sample
+from gamekit.bench.module import Benchmark, Measures, Needs, Parameter, Replicate, Sample
 from gamekit.bench.serving import (
     API,
     INPUT_IDS,
     PROMPTS,
     TEMPERATURE,
-    answer_row,
     chunk_interval_ms,
     judge_counts,
     measure_client,
-    request_maker,
     tell_output_length,
 )
-from gamekit.bench.waves import CONCURRENCY, REQUESTS, WARMUP, Wave, judge_waves, send_wave
+from gamekit.bench.waves import CONCURRENCY, REQUESTS, WARMUP, Waves, judge_waves, replicate
 from gamekit.errors import NotApplicable
 
+_METRICS = ("cycle_time", "accept_length", "decode_rate", "engine_cycle_time")
 # Below this an engine speculates for nothing, and something is wired wrongly.
 _LEAST_ACCEPT_LENGTH = 1.05
 # Between the client's cycle and the engine's: less than that is the growth of the context and the
@@ -40,33 +39,20 @@ _LEAST_ACCEPT_LENGTH = 1.05
 _LARGEST_DIFFERENCE = 0.05
 
 
-def run(context: Context) -> Iterator[Sample]:
-    """Send requests one after another (or a few at once); one sample a request."""
+def run(context: Context) -> Iterator[Sample | Replicate]:
+    """Send requests one after another, or waves of them; each is one sample."""
     _refuse(context)
-    concurrency, url = context["concurrency"], context.engine.url
-    context.tell(concurrency=concurrency)
-    request = request_maker(context)
-    watch = EngineCycleWatch(context.engine, concurrency)
-    for _ in range(context["warmup"]):
-        context.progress("speculation_cycle: warming up")
-        send_wave(url, [request(0)])
-    notices: Counter[str] = Counter()
-    samples: list[dict[str, Any]] = []
-    sent: list[Wave] = []
+    watch = EngineCycleWatch(context.engine, context["concurrency"])
+    waves = Waves(context, watch.begin)
     told: list[EngineCycle] = []
-    for first in range(0, context["requests"], concurrency):
-        context.progress(f"speculation_cycle: request {first + 1} of {context['requests']}")
-        watch.begin()
-        sent.append(send_wave(url, [request(first + i) for i in range(concurrency)]))
+    for rows in waves:
         cycle = watch.end()
         if cycle is not None:
             told.append(cycle)
-        for record in sent[-1].records:
-            samples.append(_sample(answer_row(record, notices), cycle))
-            cycle = None
-            yield samples[-1]
-    for notice, times in notices.items():
-        context.warn(f"{times} of {len(samples)} requests: {notice}")
+        # The engine has one time for all requests of a wave.
+        yield replicate([{**row, **_engine_columns(cycle)} for row in rows], _METRICS)
+    waves.warn()
+    samples, notices = waves.rows, waves.notices
     context.fact("identifies", _identifies(context))
     _judge_verifies(context, samples, notices)
     judge_counts(context, samples)
@@ -74,8 +60,8 @@ def run(context: Context) -> Iterator[Sample]:
     _judge_acceptance(context, samples)
     _judge_engine(context, samples, told, can_tell=watch.tells)
     interval_ms = chunk_interval_ms(samples)
-    floor = measure_client(context, samples, interval_ms, concurrency)
-    judge_waves(context, sent, interval_ms, floor)
+    floor = measure_client(context, samples, interval_ms, context["concurrency"])
+    judge_waves(context, waves.sent, interval_ms, floor)
 
 
 def _refuse(context: Context) -> None:
@@ -94,11 +80,8 @@ def _refuse(context: Context) -> None:
         )
 
 
-def _sample(row: dict[str, Any], cycle: EngineCycle | None) -> dict[str, Any]:
-    if row.get(ERROR):
-        return row
+def _engine_columns(cycle: EngineCycle | None) -> dict[str, Any]:
     return {
-        **row,
         "engine_cycle_time": None if cycle is None else cycle.cycle_ms,
         "engine_ticks": None if cycle is None else cycle.ticks,
     }

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 
 from gamekit.findings import Measurement, Run
+from gamekit.findings.run import Case
 from gamekit.knowledge import Knowledge
 from gamekit.store.load import Record
 
@@ -49,14 +50,15 @@ def _of_run(knowledge: Knowledge, run: Run) -> dict[str, Label]:
 
 def _fields(name: str, finding: Measurement, run: Run) -> Label:
     """The known subject, and the parameters of the case, which has also those left at default."""
-    parameters = case_parameters(name, run) or {}
+    case = case_of(name, run)
+    parameters = {} if case is None else case.parameters
     told = {key: value for key, value in parameters.items() if value is not None}
     return {**finding.subject.named(), **finding.subject.parameters, **told}
 
 
-def case_parameters(name: str, run: Run) -> Mapping[str, str | int | float | bool | None] | None:
-    """The parameters of the case that the measurement ``name`` of ``run`` is of."""
+def case_of(name: str, run: Run) -> Case | None:
+    """The case that the measurement ``name`` of ``run`` is of."""
     number = name.removeprefix(f"{run.id}.").partition(".")[0]
     if not number.isdecimal() or not 0 < int(number) <= len(run.cases):
         return None
-    return run.cases[int(number) - 1].parameters
+    return run.cases[int(number) - 1]

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from gamekit.analysis.case_labels import Label, labels
 from gamekit.analysis.contrast import Better, Judged, Verdict, apart, judge, spread_within
+from gamekit.analysis.replicates import taken_in_turn
 from gamekit.analysis.sides import Pair, Side, pairs, served
 from gamekit.findings import Measurement, RunSource
 from gamekit.knowledge import Comparison, Knowledge
@@ -167,11 +168,13 @@ def _judged(knowledge: Knowledge, pair: Pair, better: Better | None) -> Judged:
         return _as_stated(a, b, missing)
     if better is None:
         return _as_stated(a, b, f"nobody said whether more {a.metric} is better")
+    taken = taken_in_turn(a.record, b.record) if pair.in_turn else None
+    of_a, of_b = (a.samples, b.samples) if taken is None else ([taken[0]], [taken[1]])
     judged = judge(
-        a.samples,
-        b.samples,
+        of_a,
+        of_b,
         better,
-        in_turn=pair.in_turn,
+        in_turn=taken is not None,
         start="server start" if any(_served(side) for side in (a, b)) else "run",
         same_start=_one_start(a) is not None and _one_start(a) == _one_start(b),
     )

@@ -49,8 +49,8 @@ def judge(
     B to A. Where both have several starts, the interval is Welch's over the means of the starts:
     samples of one start share what is particular to it. Where one side has several, how far its
     starts lie apart is taken for the other's single one too. With a single start each it is Welch's
-    over the samples, or over pairs where A and B were measured ``in_turn`` and have equally many:
-    then a drift that both share cancels. ``same_start`` says that both are of one start, and
+    over the samples, or over pairs where each of A was taken ``in_turn`` with one of B: then a
+    drift that both share cancels. ``same_start`` says that both are of one start, and
     ``start`` is what a start is called.
     """
     a, b = [s for s in a if s], [s for s in b if s]
@@ -85,8 +85,7 @@ def judge(
         )
     else:
         contrast, basis = welch((logs_a[0], logs_b[0]), (-1, 1)), "samples"
-        uneven = " (taken in turn, but not in pairs)" if in_turn else ""
-        words = f"samples within one {start} each{uneven}{_starts_unknown(start, same_start)}"
+        words = f"samples within one {start} each{_starts_unknown(start, same_start)}"
     interval = contrast.interval()
     ratio = Range(*(math.exp(end) for end in (interval.low, interval.mid, interval.high)))
     seen = math.exp(contrast.detectable()) - 1

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from statistics import fmean
 
-from gamekit.analysis.case_labels import case_parameters
+from gamekit.analysis.case_labels import case_of
 from gamekit.errors import UsageFault
 from gamekit.findings import Measurement, Run, RunSource, Series, Subject
 from gamekit.knowledge import Knowledge, compare, interval_of
@@ -260,8 +260,8 @@ def _case(side: Side) -> tuple[tuple[str, object], ...] | None:
     """The parameters of the case that a measurement of a run is of."""
     if side.record is None or side.record.run is None:
         return None
-    parameters = case_parameters(side.id, side.record.run)
-    return None if parameters is None else tuple(sorted(parameters.items()))
+    case = case_of(side.id, side.record.run)
+    return None if case is None else tuple(sorted(case.parameters.items()))
 
 
 def _in_turn(knowledge: Knowledge, a: Side, b: Side) -> bool:

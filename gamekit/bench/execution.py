@@ -16,10 +16,11 @@ from gamekit.bench.context import Context, Progress
 from gamekit.bench.engine_facts import EngineFacts
 from gamekit.bench.kept import Kept
 from gamekit.bench.launched import ServerStart, tick_facts
-from gamekit.bench.module import ERROR, Benchmark, Sample, Value
+from gamekit.bench.module import ERROR, PART, Benchmark, Replicate, Sample, Value
 from gamekit.bench.results import (
     case_findings,
-    checked_sample,
+    checked_rows,
+    failures,
     impossible_figure,
     line,
     subject_of,
@@ -60,7 +61,7 @@ class Setup:
 class _CaseInHand:
     number: int
     context: Context
-    samples: Generator[Sample, None, None]
+    samples: Generator[Sample | Replicate, None, None]
     rows: list[dict[str, Any]] = field(default_factory=list)
     spooled: Subject | None = None
     log_position: int = 0
@@ -230,15 +231,15 @@ class Execution:
             self.fail("failed", ended)
         return ended is not None
 
-    def _samples(self, context: Context) -> Generator[Sample, None, None]:
+    def _samples(self, context: Context) -> Generator[Sample | Replicate, None, None]:
         # Begun by the first step, where whatever goes wrong in it is caught.
         yield from self.benchmark.run(context) or ()
 
-    def _take(self, case: _CaseInHand, sample: Sample) -> None:
-        row = self._setup.redactor.data(checked_sample(self.benchmark, sample))
+    def _take(self, case: _CaseInHand, yielded: Sample | Replicate) -> None:
+        rows = self._setup.redactor.data(checked_rows(self.benchmark, yielded))
         if not case.rows:
-            self._check_series(case, row)
-        case.rows.append(row)
+            self._check_series(case, rows[0])
+        case.rows += rows
         if self._spool is None:
             return
         subject = self._subject_of(case, expected=True)
@@ -250,7 +251,8 @@ class Execution:
                 parameters=self._setup.redactor.data(case.context.parameters),
                 subject=subject.model_dump(exclude_none=True),
             )
-        self._spool.event("sample", case=case.number, values=row)
+        for row in rows:
+            self._spool.event("sample", case=case.number, values=row)
 
     def _check_series(self, case: _CaseInHand, row: Mapping[str, Any]) -> None:
         """Refuse what cannot be put into a series while nothing but one sample would be lost."""
@@ -281,19 +283,15 @@ class Execution:
                 return
         rows = [row for case in self._done for row in case.rows]
         names = [one.metric for one in self.benchmark.headlines]
-        if any(row.get(name) is not None and not row.get(ERROR) for row in rows for name in names):
+        if any(
+            row.get(name) is not None and row.get(PART) is None and not row.get(ERROR)
+            for row in rows
+            for name in names
+        ):
             return
-        errors = [str(row[ERROR]) for row in rows if row.get(ERROR)]
-        why = (
-            f"every one of {len(rows)} replicates failed, the first with: {errors[0]}"
-            if errors
-            else (
-                "no replicate gave a figure: "
-                + (
-                    "; ".join(dict.fromkeys(_reasons(self._done)))
-                    or "the benchmark yielded no sample"
-                )
-            )
+        reasons = "; ".join(dict.fromkeys(_reasons(self._done)))
+        why = failures(rows)[1] or (
+            f"no replicate gave a figure: {reasons or 'the benchmark yielded no sample'}"
         )
         self.fail("failed", why)
 

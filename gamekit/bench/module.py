@@ -20,10 +20,29 @@ Value = str | int | float | bool | None
 # unit; any other is kept as a raw sample. ``error`` says why the replicate does not count.
 Sample = Mapping[str, Any]
 ERROR = "error"
+# In the table of raw samples, what a row is a part as, where replicates have parts; gamekit's own.
+PART = "part"
 
 # No parameter is larger, and a run file holds integers of 64 bits.
 _LARGEST = 1e18
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,59}")
+
+
+@dataclass(frozen=True)
+class Replicate:
+    """A replicate with parts that depend on each other, such as the requests of one load.
+
+    ``sample`` counts, as one, however many ``parts`` there are. These are kept as raw samples under
+    the name ``part``; one with an error is told as a flaw of the figures.
+    """
+
+    sample: Sample
+    parts: Sequence[Sample]
+    part: str = "request"
+
+    def rows(self) -> list[Sample]:
+        """All rows of the table of raw samples, the replicate first."""
+        return [{PART: None, **self.sample}, *({PART: self.part, **one} for one in self.parts)]
 
 
 class Needs(StrEnum):
@@ -157,13 +176,14 @@ class Benchmark:
     """One benchmark: the object that a file in ``benchmarks/`` binds to the name ``BENCHMARK``.
 
     ``run`` is a generator: it takes a :class:`~gamekit.bench.context.Context` and yields one
-    :data:`Sample` a replicate. Raises ``ValueError`` for a declaration that does not hold together.
+    :data:`Sample` or :class:`Replicate` a replicate: between two yields others that are measured
+    besides have their turn. Raises ``ValueError`` for a declaration that does not hold together.
     """
 
     name: str
     description: str
     measures: Sequence[Measures]
-    run: Callable[[Context], Iterator[Sample]]
+    run: Callable[[Context], Iterator[Sample | Replicate]]
     needs: Needs = Needs.NOTHING
     parameters: Sequence[Parameter] = ()
     # Raises UsageFault for parameters that do not fit together, before an engine is started.

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gamekit.bench.context import Context
-from gamekit.bench.module import ERROR, Benchmark, Measures
+from gamekit.bench.module import ERROR, PART, Benchmark, Measures, Replicate, Sample
 from gamekit.bench.series import Joined, join
 from gamekit.errors import BenchmarkFailed, UsageFault
 from gamekit.findings import Finding, Measurement, Run, RunSource, Series, Subject
@@ -35,17 +35,16 @@ def case_findings(  # noqa: PLR0913 - all that a finding is made of, by keyword
 
     A metric that no replicate gave has no measurement, unless the benchmark says why it is unknown
     or it is a headline: then its value is unknown with the reason. Replicates with an error do not
-    count and are a flaw of every figure.
+    count, and they or their parts are a flaw of every figure.
     """
     findings: list[Finding] = []
     joined: list[Joined] = []
-    failed = [row for row in rows if row.get(ERROR)]
-    counted = [row for row in rows if not row.get(ERROR)]
+    counted = [row for row in rows if row.get(PART) is None and not row.get(ERROR)]
     shared = []
     subject = subject_of(context, redactor)
+    failed, words = failures(rows)
     if failed:
-        first = failed[0][ERROR]
-        shared.append(f"{len(failed)} of {len(rows)} replicates failed, the first with: {first}")
+        shared.append(words)
     for measures in benchmark.measures:
         value = _quantity(measures, counted, context, measures in benchmark.headlines)
         if value is None:
@@ -77,6 +76,17 @@ def case_findings(  # noqa: PLR0913 - all that a finding is made of, by keyword
     return findings, joined
 
 
+def failures(rows: Sequence[Mapping[str, Any]]) -> tuple[int, str]:
+    """How many replicates failed, or of those with parts how many parts, and that in words."""
+    parts = [row for row in rows if row.get(PART) is not None]
+    errors = [row[ERROR] for row in parts or rows if row.get(ERROR)]
+    if not errors:
+        return 0, ""
+    of = f"{len(parts)} {parts[0][PART]}s" if parts else f"{len(rows)} replicates"
+    how_many = "every one" if len(errors) == len(parts or rows) else str(len(errors))
+    return len(errors), f"{how_many} of {of} failed, the first with: {errors[0]}"
+
+
 def subject_of(context: Context, redactor: Redactor, *, expected: bool = False) -> Subject:
     """The subject of a case as it is recorded; ``expected`` as in ``Context.belonging``."""
     subject = context.belonging(expected=expected)
@@ -98,8 +108,24 @@ def impossible_figure(
     return None
 
 
-def checked_sample(benchmark: Benchmark, sample: Any) -> dict[str, Any]:
-    """A sample as plain data. Raises ``BenchmarkFailed`` for one that cannot be recorded."""
+def checked_rows(benchmark: Benchmark, yielded: Sample | Replicate) -> list[dict[str, Any]]:
+    """What a benchmark yielded, as the rows of its table of raw samples.
+
+    Raises ``BenchmarkFailed`` for what cannot be recorded.
+    """
+    if isinstance(yielded, Replicate):
+        return [_checked(benchmark, row) for row in yielded.rows()]
+    row = _checked(benchmark, yielded)
+    if PART in row:
+        raise BenchmarkFailed(
+            f"{benchmark.name} yielded a column {PART}, which tells what the rows of a Replicate"
+            " are",
+            mend="give it another name",
+        )
+    return [row]
+
+
+def _checked(benchmark: Benchmark, sample: Any) -> dict[str, Any]:
     if not isinstance(sample, Mapping):
         raise BenchmarkFailed(
             f"{benchmark.name} yielded a {type(sample).__name__}, not a sample",

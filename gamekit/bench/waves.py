@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from statistics import fmean
+from typing import Any
 
 from gamekit import event_loop
 from gamekit.bench.client_limit import busy_fraction, client_limit
 from gamekit.bench.context import Context
 from gamekit.bench.floor import RunFloor
-from gamekit.bench.module import Parameter
+from gamekit.bench.module import ERROR, Parameter, Replicate, Sample
+from gamekit.bench.serving import answer_row, request_maker
 from gamekit.event_loop import LoopLag
 from gamekit.streaming.client import StreamClient
 from gamekit.streaming.receiver import ReceiveLoad
@@ -17,11 +21,19 @@ from gamekit.streaming.record import StreamRecord
 from gamekit.streaming.requests import StreamRequest
 
 REQUESTS = Parameter(
-    "requests", int, 7, "requests that are measured", low=1, high=100_000, effort=True
+    "requests",
+    int,
+    7,
+    "requests one after another, or waves of them; each is a sample",
+    low=1,
+    high=100_000,
+    effort=True,
 )
-CONCURRENCY = Parameter("concurrency", int, 1, "requests sent at one moment", low=1, high=1000)
+CONCURRENCY = Parameter(
+    "concurrency", int, 1, "requests of a wave, sent at one moment", low=1, high=1000
+)
 WARMUP = Parameter(
-    "warmup", int, 1, "requests before them, not measured", low=0, high=1000, effort=True
+    "warmup", int, 1, "the same before them, not measured", low=0, high=1000, effort=True
 )
 
 
@@ -32,6 +44,69 @@ class Wave:
     records: list[StreamRecord]
     lag: LoopLag
     receiving: ReceiveLoad
+
+
+class Waves:
+    """Sends what the parameters REQUESTS, CONCURRENCY and WARMUP say, wave after wave.
+
+    ``rows`` has a row an answer and ``sent`` the waves, as far as they have come; ``before`` is
+    called before each that is measured.
+    """
+
+    def __init__(self, context: Context, before: Callable[[], object] | None = None) -> None:
+        self.rows: list[dict[str, Any]] = []
+        self.notices: Counter[str] = Counter()
+        self.sent: list[Wave] = []
+        self._context = context
+        self._before = before
+        self._make = request_maker(context)
+        context.tell(concurrency=context["concurrency"])
+
+    def __iter__(self) -> Iterator[list[dict[str, Any]]]:
+        """The rows of one wave after another."""
+        name, count = self._context.benchmark.name, self._context["requests"]
+        for _ in range(self._context["warmup"]):
+            self._context.progress(f"{name}: warming up")
+            self._send(0)
+        for number in range(count):
+            self._context.progress(f"{name}: request {number + 1} of {count}")
+            if self._before is not None:
+                self._before()
+            self.sent.append(self._send(number))
+            rows = [answer_row(record, self.notices) for record in self.sent[-1].records]
+            self.rows += rows
+            yield rows
+
+    def _send(self, number: int) -> Wave:
+        concurrency = self._context["concurrency"]
+        requests = [self._make(number * concurrency + place) for place in range(concurrency)]
+        return send_wave(self._context.engine.url, requests)
+
+    def warn(self) -> None:
+        """Tell what was to be known of the answers."""
+        for notice, times in self.notices.items():
+            self._context.warn(f"{times} of {len(self.rows)} requests: {notice}")
+
+
+def replicate(rows: Sequence[Sample], metrics: Sequence[str]) -> Sample | Replicate:
+    """One wave as one replicate: its request, or the means of its requests.
+
+    Requests of one wave share every step of the engine. A failed one counts in no mean; where all
+    failed, so did the wave.
+    """
+    if len(rows) == 1:
+        return rows[0]
+    return Replicate(means(rows, metrics), rows)
+
+
+def means(rows: Sequence[Sample], metrics: Sequence[str]) -> dict[str, Any]:
+    """The mean of each of ``metrics`` over the rows that have it; an error where all have one."""
+    if rows and all(row.get(ERROR) for row in rows):
+        return {ERROR: f"every request failed, the first with: {rows[0][ERROR]}"}
+    seen = {
+        metric: [row[metric] for row in rows if row.get(metric) is not None] for metric in metrics
+    }
+    return {metric: fmean(values) if values else None for metric, values in seen.items()}
 
 
 def send_wave(url: str, requests: Sequence[StreamRequest]) -> Wave:

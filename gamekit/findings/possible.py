@@ -6,7 +6,14 @@ from gamekit.findings.subject import Subject
 from gamekit.metrics import METRICS
 
 _SHARES = ("conditional_accuracy", "cumulative_acceptance", "goodput_share")
-_MAY_BE_0 = ("client_time_per_chunk", "client_queueing_delay", "goodput")
+_MAY_BE_0 = (
+    "client_time_per_chunk",
+    "client_queueing_delay",
+    "goodput",
+    # Of a load in whose steady state no request succeeded.
+    "request_rate",
+    "output_throughput",
+)
 # A mean of whole numbers at their limit may miss it by the last bits of a float.
 _SLACK = 1e-9
 
@@ -18,8 +25,8 @@ def why_impossible(  # noqa: PLR0911 - one return a reason
 
     A cycle brings the token that the target itself gives and at most one for each draft step, so an
     accept length is 1 to steps + 1. Shares are 0 to 1, times and rates are above 0, except what a
-    client adds, which a clock may not see, and a goodput. Of a metric that gamekit does not know
-    nothing is said: a difference may be negative.
+    client adds, which a clock may not see, and the rates of a load. Of a metric that gamekit does
+    not know nothing is said: a difference may be negative.
     """
     if metric not in METRICS:
         return None

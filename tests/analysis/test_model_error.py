@@ -12,7 +12,7 @@ from knowledge.bases import Data, known
 from gamekit.analysis.calibration import calibrate
 from gamekit.analysis.model_error import ModelError, judge
 
-from .cycles import SUBJECT, imposed, served
+from .cycles import SUBJECT, imposed, served, timed
 
 NOISE = (0.985, 0.99, 1.0, 1.01, 1.015)
 
@@ -100,12 +100,11 @@ def test_starts_of_one_length_lend_their_spread_to_the_others() -> None:
 
 def test_single_requests_have_an_error_and_no_noise() -> None:
     """What one request differs by nobody knows, so the error stands without an interval."""
-    parts: list[Data] = [served(f"r{i}", imposed(1.0 + i), [10.0 + i], 1.0 + i) for i in (0, 1)]
-    for part in parts:
-        for finding in part["findings"]:
-            finding["source"] = {"kind": "publication", "title": "Data", "read": "2026-12-01"}
-            finding["environment"] = {"start": part["run"]["id"]}
-    found = judged(*(finding for part in parts for finding in part["findings"]))
+    singles = [timed(f"cycle_{i}", imposed(1.0 + i), [10.0 + i]) for i in (0, 1)]
+    for number, finding in enumerate(singles):
+        finding["source"] = {"kind": "publication", "title": "Data", "read": "2026-12-01"}
+        finding["environment"] = {"start": f"start {number}"}
+    found = judged(*singles)
     assert found is not None
     assert found.noise is None
     assert found.within_noise is None

@@ -7,6 +7,7 @@ import threading
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import pytest
@@ -199,12 +200,33 @@ def test_what_the_subject_tells_is_no_parameter_besides(tmp_path: Path) -> None:
     assert figures(longer)["decode_rate"].subject.parameters == {"max_tokens": 64}
 
 
-def test_several_requests_at_once_are_one_subject() -> None:
-    """concurrency=3 sends three at one moment and is part of the subject."""
+def test_a_wave_of_requests_is_one_sample() -> None:
+    """concurrency=3 sends three at one moment, belongs to the subject, and their mean is one."""
     with engine(PLAIN, generated(9, 9), gap_s=0.001) as url:
-        outcome = serving(urls=[url], settings=["requests=6", "concurrency=3", "warmup=0"])
-    assert figures(outcome)["ttft"].value.sample_count == 6
-    assert figures(outcome)["ttft"].subject.concurrency == 3
+        outcome = serving(urls=[url], settings=["requests=2", "concurrency=3", "warmup=1"])
+    ttft = figures(outcome)["ttft"]
+    assert ttft.subject.concurrency == 3
+    columns = run_of(outcome).cases[0].samples
+    assert columns["part"] == [None, *["request"] * 3] * 2
+    requests = columns["ttft"]
+    assert ttft.value.samples == [
+        pytest.approx(sum(float(one or 0) for one in requests[first : first + 3]) / 3)
+        for first in (1, 5)
+    ]
+
+
+def test_a_failed_request_of_a_wave_is_a_flaw_and_counts_in_no_mean() -> None:
+    """Five of six requests are answered: two samples, each over those that were, and a flaw."""
+    with engine(PLAIN, generated(9, 9), fails=4) as url:
+        outcome = serving(urls=[url], settings=["requests=2", "concurrency=3", "warmup=0"])
+    ttft = figures(outcome)["ttft"]
+    assert ttft.value.sample_count == 2
+    assert any(flaw.startswith("1 of 6 requests failed, the first with: ") for flaw in ttft.flaws)
+    columns = run_of(outcome).cases[0].samples
+    answered = [figure for figure in columns["ttft"][5:] if figure is not None]
+    assert len(answered) == 2
+    assert ttft.value.samples is not None
+    assert ttft.value.samples[1] == pytest.approx(fmean(map(float, answered)))
 
 
 def test_an_engine_that_dies_in_mid_run_fails_the_run(tmp_path: Path) -> None:

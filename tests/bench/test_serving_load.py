@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from statistics import median
+from statistics import fmean, median
 from typing import Any
 
 import pytest
@@ -47,6 +47,14 @@ def figures(outcome: RunOutcome) -> dict[str, Measurement]:
     return {one.metric: one for one in outcome.record.findings if isinstance(one, Measurement)}
 
 
+def table(case: Case) -> list[dict[str, Any]]:
+    """The rows of the raw samples."""
+    return [
+        dict(zip(case.samples, row, strict=True))
+        for row in zip(*case.samples.values(), strict=True)
+    ]
+
+
 def samples(outcome: RunOutcome, metric: str) -> list[float]:
     found = figures(outcome)[metric].value.samples
     assert found is not None
@@ -56,7 +64,7 @@ def samples(outcome: RunOutcome, metric: str) -> list[float]:
 def test_the_truth_of_the_stand_in_is_found_in_a_closed_loop(tmp_path: Path) -> None:
     """4 slots: throughput 4 answers a latency, TTFT, time per token and accept length as given.
 
-    A request is one sample of its own figures, a repetition one of the rates.
+    A repetition is a sample: of what belongs to a request, the mean over its steady state.
     """
     root = knowledge_base(tmp_path)
     with StandInEngine(CONFIG) as stand_in:
@@ -80,11 +88,18 @@ def test_the_truth_of_the_stand_in_is_found_in_a_closed_loop(tmp_path: Path) -> 
     assert set(samples(outcome, "accept_length")) == {2.0}
     assert len(samples(outcome, "output_throughput")) == 3
     case = case_of(outcome)
-    assert len(case.samples["row"]) == 3 + 60
-    phases = case.samples["phase"]
-    # The first request of each slot is the ramp, and no sample of its figures.
-    assert phases.count("ramp") == 12
-    assert len(samples(outcome, "ttft")) == phases.count("steady")
+    rows = table(case)
+    assert [row["part"] for row in rows] == [None, *["request"] * 20] * 3
+    # The first request of each slot is the ramp, and in no mean of a figure.
+    assert [row["phase"] for row in rows].count("ramp") == 12
+    for repetition, ttft in enumerate(samples(outcome, "ttft"), start=1):
+        steady = [
+            float(row["ttft"])
+            for row in rows
+            if row["repetition"] == repetition and row["phase"] == "steady"
+        ]
+        assert len(steady) > 10
+        assert ttft == pytest.approx(fmean(steady))
     known = load(root).runs[outcome.record.run.id] if outcome.record else None
     assert known is not None
     facts: Any = known.cases[0].facts
@@ -92,7 +107,7 @@ def test_the_truth_of_the_stand_in_is_found_in_a_closed_loop(tmp_path: Path) -> 
     assert facts["client_floor"]["concurrency"] == 4
     assert facts["concurrency_reached"]["server_source"] == "/server_info"
     assert len(facts["repetitions"]) == 3
-    assert facts["percentiles"]["ttft"]["n"] == len(samples(outcome, "ttft"))
+    assert facts["percentiles"]["ttft"]["n"] == [row["phase"] for row in rows].count("steady")
     assert "p50" in facts["percentiles"]["ttft"]
     assert "p99" not in facts["percentiles"]["ttft"]
     subject = figures(outcome)["output_throughput"].subject
@@ -117,12 +132,8 @@ def test_an_arrival_rate_is_served_and_times_count_from_the_arrival() -> None:
     subject = figures(outcome)["ttft"].subject
     assert subject.concurrency is None
     assert subject.parameters == {"rate": 30.0, "arrivals": "uniform"}
-    rows = [
-        {name: column[n] for name, column in case.samples.items()}
-        for n in range(len(case.samples["row"]))
-    ]
-    for row in rows:
-        if row.get("ttft") is not None:
+    for row in table(case):
+        if row["part"] is not None and row["ttft"] is not None:
             waited = float(row["sent_ms"] or 0) - float(row["scheduled_ms"] or 0)
             assert row["ttft"] == pytest.approx(
                 waited + float(row["first_token_ms"] or 0), abs=0.01

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import threading
 import time
@@ -82,14 +83,15 @@ def engine(
     *,
     gap_s: float = 0.0,
     breaks_after: int | None = None,
+    fails: int | None = None,
     bodies: list[bytes] | None = None,
 ) -> Iterator[str]:
     """The URL of an engine: GET answers by route, and for every POST the same stream of events.
 
-    After ``breaks_after`` streams it stops answering, as an engine that died. ``bodies`` collects
-    what was posted.
+    After ``breaks_after`` streams it stops answering, as an engine that died. The stream number
+    ``fails`` is an error. ``bodies`` collects what was posted.
     """
-    served = [0]
+    numbers = itertools.count(1)  # of several threads each gets its own
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -109,18 +111,19 @@ def engine(
             body = self.rfile.read(int(self.headers["Content-Length"]))
             if bodies is not None:
                 bodies.append(body)
-            served[0] += 1
+            number = next(numbers)
             self.send_response(200)
             self.send_header("Content-Type", "text/event-stream")
             self.send_header("Connection", "close")
             self.end_headers()
-            for event in events:
+            failed = [{"error": {"message": "out of memory", "type": "abort"}}]
+            for event in failed if number == fails else events:
                 time.sleep(gap_s)
                 self.wfile.write(b"data: " + json.dumps(event).encode() + b"\n\n")
                 self.wfile.flush()
             self.wfile.write(b"data: [DONE]\n\n")
             self.close_connection = True
-            if served[0] == breaks_after:
+            if number == breaks_after:
                 threading.Thread(target=die).start()
 
     def die() -> None:

@@ -1,0 +1,53 @@
+"""Replicates of two runs that one call measured in turn: which of the one belongs to which."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gamekit.analysis.case_labels import case_of
+from gamekit.findings import Measurement
+from gamekit.store.load import Record
+
+# Columns of the table of raw samples that say what a row is (gamekit.bench.module).
+_PART, _ERROR = "part", "error"
+# Loads that were recorded when each request still was a sample have these instead.
+_OLD_LOAD = {"row", "repetition"}
+
+
+def taken_in_turn(
+    a: Record | None, b: Record | None
+) -> tuple[tuple[float, ...], tuple[float, ...]] | None:
+    """The samples of ``a`` and ``b`` in the pairs in which they were taken, complete pairs only.
+
+    A replicate that failed or gave no figure takes the one beside it along: what is left of it
+    would be set against another moment. None where the raw samples do not tell, and where fewer
+    than two pairs are complete.
+    """
+    if a is None or b is None:
+        return None
+    one, other = _replicates(a), _replicates(b)
+    if one is None or other is None:
+        return None
+    pairs = [(x, y) for x, y in zip(one, other, strict=False) if x is not None and y is not None]
+    if len(pairs) < 2:
+        return None
+    return tuple(x for x, _ in pairs), tuple(y for _, y in pairs)
+
+
+def _replicates(record: Record) -> Sequence[float | None] | None:
+    """The figure of each replicate in the order they were taken, None for one without."""
+    finding = record.finding
+    assert isinstance(finding, Measurement)  # noqa: S101 - callers looked
+    case = None if record.run is None else case_of(record.id, record.run)
+    if case is None or finding.metric not in case.samples or case.samples.keys() >= _OLD_LOAD:
+        return None
+    column = case.samples[finding.metric]
+    parts = case.samples.get(_PART, [None] * len(column))
+    errors = case.samples.get(_ERROR, [None] * len(column))
+    figures = [
+        None if error or not isinstance(figure, int | float) else float(figure)
+        for figure, part, error in zip(column, parts, errors, strict=True)
+        if part is None
+    ]
+    known = [figure for figure in figures if figure is not None]
+    return figures if known == list(map(float, finding.value.samples or ())) else None
