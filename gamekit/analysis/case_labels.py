@@ -57,7 +57,12 @@ def _fields(name: str, finding: Measurement, run: Run) -> Label:
 
 
 def case_of(name: str, run: Run) -> Case | None:
-    """The case that the measurement ``name`` of ``run`` is of."""
+    """The case that the measurement ``name`` of ``run`` is of.
+
+    Its id has the number of the case where the run has several.
+    """
+    if len(run.cases) == 1 and name.startswith(f"{run.id}."):
+        return run.cases[0]
     number = name.removeprefix(f"{run.id}.").partition(".")[0]
     if not number.isdecimal() or not 0 < int(number) <= len(run.cases):
         return None

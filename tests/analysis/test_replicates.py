@@ -35,7 +35,7 @@ def measured(figures: list[float | None], **columns: Any) -> Record:
         if figure is not None and part is None and error is None
     ]
     finding = Measurement(
-        id=f"{run.id}.1.decode_rate",
+        id=f"{run.id}.decode_rate",
         kind="measurement",
         title="decode rate",
         source=RunSource(kind="run", run=run.id),

@@ -67,6 +67,7 @@ def run_file(
             "outcome": "done",
             "engine": ENGINE,
             "environment": surroundings,
+            "cases": [{"samples": {"decode_rate": list(samples)}}],
         },
         "findings": [shared | rate, *(shared | one for one in more)],
     }
