@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from fractions import Fraction
 from itertools import product
 
@@ -16,7 +15,6 @@ from gamekit.formula import (
     Expression,
     Impossible,
     Known,
-    Resolve,
     Unknown,
     UnknownResult,
     Verdict,
@@ -38,24 +36,7 @@ from gamekit.quantity import Quantity
 from gamekit.ranges import Range
 
 from .by_points import exactly, plain
-
-Leaf = Range | Unknown | Expression
-
-
-def from_leaves(leaves: Mapping[str, Leaf]) -> Resolve:
-    return lambda name: leaves[name]
-
-
-def known(text: str, **leaves: Leaf) -> Known:
-    found = evaluate(parse(text), from_leaves(leaves))
-    assert isinstance(found, Known), found
-    return found
-
-
-def ends(text: str, **leaves: Leaf) -> tuple[float, float, float]:
-    found = known(text, **leaves).range
-    return found.low, found.mid, found.high
-
+from .leaves import Leaf, ends, from_leaves, known
 
 NAMES = ("a", "b", "c")
 constants = st.sampled_from(["0.5", "1", "2", "3.25"]).map(Number)

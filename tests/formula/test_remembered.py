@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from gamekit.formula import (
-    Expression,
     Impossible,
-    Known,
-    Resolve,
-    Unknown,
     UnknownResult,
     Verdict,
     evaluate,
@@ -18,22 +12,7 @@ from gamekit.formula import (
 )
 from gamekit.ranges import Range
 
-Leaf = Range | Unknown | Expression
-
-
-def from_leaves(leaves: Mapping[str, Leaf]) -> Resolve:
-    return lambda name: leaves[name]
-
-
-def known(text: str, **leaves: Leaf) -> Known:
-    found = evaluate(parse(text), from_leaves(leaves))
-    assert isinstance(found, Known), found
-    return found
-
-
-def ends(text: str, **leaves: Leaf) -> tuple[float, float, float]:
-    found = known(text, **leaves).range
-    return found.low, found.mid, found.high
+from .leaves import Leaf, ends, from_leaves, known
 
 
 def test_another_range_of_a_leaf_is_another_figure() -> None:
