@@ -68,9 +68,11 @@ case $round in
       --set concurrency=1,16" "$(eagle 3 2)" "$(eagle 3 3)" ;;
   concurrency)  # from how many requests at once on speculation no longer pays, at a length of 2 or 3
     engine="${engine/--max-total-tokens 16384/--max-total-tokens 81920 --max-running-requests 208}"
-    engine="${engine/--cuda-graph-max-bs-decode 16/--cuda-graph-max-bs-decode 208}"
-    measure serving_load "--set input_ids=64 --set max_tokens=129 --set warmup=2 --set repeats=3 \
-      --set ${LOAD:-concurrency=1,4,16,64,200}" "$(dense)" "$(eagle 3 "${LENGTH:-2}")" ;;
+    # Of each size that is measured a graph, and few besides: all sizes up to 208 take minutes.
+    engine="${engine/--cuda-graph-max-bs-decode 16/--cuda-graph-bs-decode 1 2 4 8 16 32 64 128 200 208 \
+      --cuda-graph-bs-prefill 64 128 192 256 384 512 768 1024 1536 2048 3072 4096 8192}"
+    measure serving_load "--set input_ids=64 --set max_tokens=65 --set warmup=2 --set duration=4 \
+      --set ${LOAD:-concurrency=1,16,64,200}" "$(dense)" "$(eagle 3 "${LENGTH:-2}")" ;;
   ranks-cycle)  # the same for the cycle alone: six engines at once disturb each other's processors
     two="--tp {tp} --enforce-disable-flashinfer-allreduce-fusion --disable-custom-all-reduce"
     measure serving_decode "$ids --set tp=2 --set direct=0 --set host_memory=1 --set starts=2" \
