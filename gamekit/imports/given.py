@@ -17,6 +17,7 @@ from gamekit.host.redact import Redactor
 
 # A server's log of days; results are far smaller.
 LARGEST = 64 << 20
+LARGEST_SHOWN = 10**100
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,15 @@ class Given:
         """The failure of a line of this file, to be raised."""
         return UsageFault(self.redactor.text(what), file=self.path, line=line, mend=mend)
 
+    def require_end(self, line: int) -> None:
+        """Raise ``UsageFault`` for the last line where it has no end: its number may be cut."""
+        if line == len(self.lines):
+            raise self.fault(
+                line,
+                "it has no end: a number of it may be cut",
+                "import the whole file; where it is whole, end its last line",
+            )
+
     def _parsed(self, text: str, line: int | None) -> Any:
         """``text`` as JSON, also with Infinity and NaN, which these tools write; else None.
 
@@ -123,6 +133,8 @@ class Given:
 
     def shown(self, value: object) -> str:
         """A value of the file as a failure shows it: redacted, then shortened."""
+        if isinstance(value, int) and abs(value) > LARGEST_SHOWN:  # str refuses thousands of digits
+            return "a giant number"
         shown = str(value) if isinstance(value, str | int | float) else type(value).__name__
         shown = self.redactor.text(shown)
         return shown if len(shown) <= 40 else f"{shown[:40]}…"

@@ -11,10 +11,12 @@ from gamekit.imports.nccl_rows import NAME, Row, Test, figures, version
 _HEADING = re.compile(r"^#\s+size\s+count\s+type\b.*\bbusbw\b", re.MULTILINE)
 _DEVICE = re.compile(r"^#\s+Rank\s+\d+ .*\bdevice\s+\d+ \[[0-9a-fA-Fx:.]+\] (.+)$")
 _PROGRAM = re.compile(r"^# Collective test starting: (\S+)")
-_GRAPH = re.compile(r"^# nThread .*\bgraph: (\d+)")
+_GRAPH = re.compile(r"^# nThread .*\bgraph: (\d{1,9})\b")
 _VERSION = re.compile(r"^# nccl-tests version (\S+) .*\bnccl-library=(\d{4,6})\b")
 _OWN_VERSION = re.compile(r"^# nccl-tests version (\S+)", re.MULTILINE)
 _ROW = re.compile(r"^\s*\d+\s+\d+\s+\w+\s")
+# What a run prints once, above its rows; which of them there are differs between releases.
+_ONCE = ("# nccl-tests version ", "# Collective test starting:", "# nThread ", "# Using devices")
 _PLACES = ("out of place", "in place")
 
 
@@ -24,11 +26,21 @@ def recognises(given: Given) -> str | None:
 
 
 def parse(given: Given) -> Taken:
-    """The figures of every size. Raises ``UsageFault``, for a row that was cut too."""
+    """The figures of every size.
+
+    Raises ``UsageFault``, for a row that was cut and for a second run in the same text too.
+    """
     test = Test()
     columns: list[str] = []
+    printed: set[str] = set()
     for number, line in enumerate(given.lines, start=1):
-        if _HEADING.match(line):
+        heading = _HEADING.match(line) is not None
+        once = "heading" if heading else next((o for o in _ONCE if line.startswith(o)), None)
+        if once in printed:
+            raise given.fault(number, "a second run begins there", "import the text of one run")
+        if once is not None:
+            printed.add(once)
+        if heading:
             columns = line.lstrip("# ").split()
         elif _ROW.match(line) and columns:
             test.rows += _rows(given, number, columns, line.split())
@@ -64,12 +76,13 @@ def _read_comment(test: Test, line: str) -> None:
 
 
 def _rows(given: Given, line: int, columns: list[str], cells: list[str]) -> list[Row]:
-    if len(cells) < len(columns):
+    if len(cells) != len(columns):
         raise given.fault(
             line,
             f"it has {len(cells)} of {len(columns)} columns",
-            "the file was cut: import a whole one",
+            "the file was cut or mixed: import a whole one",
         )
+    given.require_end(line)
     found = []
     times = [at for at, name in enumerate(columns) if name == "time"]
     ends = [*times[1:], len(columns)]

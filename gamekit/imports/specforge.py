@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from gamekit.errors import UsageFault
 from gamekit.imports.figures import Figure, Taken
 from gamekit.imports.given import Given
 
@@ -15,11 +16,12 @@ _LENGTH = "eval/simulated_acc_len"
 _POSITIONS = "eval/per_position_acc"
 _POSITION = re.compile(r"eval/acc_(\d{1,2})$")
 # "step 1000: {'eval/simulated_acc_len': 1.12, ...}" of current releases, and of earlier ones
-# "Eval - Step 1000 [1001/10], position 0,  Acc: 0.64".
-_METRICS_LINE = re.compile(r"\bstep (\d+): (\{.*'eval/.*\})\s*$")
-_POSITION_LINE = re.compile(
-    r"\bEval - (?:Step|Epoch) (\d+) .*position (\d{1,2}), +Acc: ([0-9.]+)\s*$"
-)
+# "Eval - Step 1000 [1001/10], position 0,  Acc: 0.64". Begin and end are looked for one by one: a
+# pattern of both takes minutes for a line that holds many of each.
+_METRICS_BEGIN = re.compile(r"\bstep (\d+): \{")
+_POSITION_BEGIN = re.compile(r"\bEval - (Step|Epoch) (\d+) ")
+_POSITION_END = re.compile(r"position (\d{1,2}), +Acc: ([0-9.]+)$")
+_LONGEST_END = 200
 _TOLERANCE = 1e-3
 _LONGEST = 10_000
 
@@ -40,7 +42,7 @@ def recognises(given: Given) -> str | None:
         metrics = given.whole.data.get("metrics")
         named = isinstance(metrics, dict) and any(str(one).startswith("eval/") for one in metrics)
         return None if named else "its metrics have no eval/..."
-    if any(_METRICS_LINE.search(line) or _POSITION_LINE.search(line) for _, line in _short(given)):
+    if any(_metrics(line) or _position(line) for _, line in _short(given)):
         return None
     return "no line is an evaluation (step N: {'eval/...'}, or Eval - Step N, position ...)"
 
@@ -138,22 +140,67 @@ def _whole(given: Given) -> dict[int, Evaluation]:
 
 
 def _lines(given: Given) -> dict[int, Evaluation]:
+    """The evaluations by step. Raises ``UsageFault`` where the lines are of several runs."""
     found: dict[int, Evaluation] = {}
+    units: dict[str, int] = {}
+    last = -1
     for number, line in _short(given):
-        if told := _METRICS_LINE.search(line):
-            try:
-                metrics = ast.literal_eval(told[2])
-            except (ValueError, SyntaxError, MemoryError, RecursionError):
-                raise given.fault(
-                    number, "its metrics cannot be read", "import the log as it was written"
-                ) from None
-            if isinstance(metrics, dict):
-                found[_step(given, number, told[1])] = _evaluation(given, number, metrics)
-        elif told := _POSITION_LINE.search(line):
-            step = _step(given, number, told[1])
+        if told := _metrics(line):
+            unit, digits, text = "Step", *told
+        elif place := _position(line):
+            given.require_end(number)
+            unit, digits, text = place[0], place[1], ""
+        else:
+            continue
+        step = _step(given, number, digits)
+        units.setdefault(unit, number)
+        if step < last or len(units) > 1:
+            raise _of_another_run(given, number, f"{unit.lower()} {step} stands behind {last}")
+        last = step
+        if text:
+            read = _evaluation(given, number, _literal(given, number, text))
+            first = found.setdefault(step, read)
+            if replace(first, line=number) != read:
+                raise _of_another_run(given, number, f"step {step} is told otherwise before")
+        elif place:
             evaluation = found.setdefault(step, Evaluation(number))
-            evaluation.accuracies[int(told[2])] = _share(given, number, told[3])
+            share = _share(given, number, place[3])
+            if evaluation.accuracies.setdefault(int(place[2]), share) != share:
+                raise _of_another_run(given, number, f"step {step} is told otherwise before")
     return found
+
+
+def _of_another_run(given: Given, line: int, why: str) -> UsageFault:
+    return given.fault(
+        line, f"it is of another run than the lines before: {why}", "import the lines of one run"
+    )
+
+
+def _metrics(line: str) -> tuple[str, str] | None:
+    """The step of a line of metrics, and its dictionary as text."""
+    begin = _METRICS_BEGIN.search(line)
+    if begin is None or "'eval/" not in line[begin.end() :] or not line.rstrip().endswith("}"):
+        return None
+    return begin[1], line[begin.end() - 1 :].rstrip()
+
+
+def _position(line: str) -> tuple[str, str, str, str] | None:
+    """Unit and number of the step of a line of one position, the position and its accuracy."""
+    begin = _POSITION_BEGIN.search(line)
+    if begin is None:
+        return None
+    end = _POSITION_END.search(line[begin.end() :].rstrip()[-_LONGEST_END:])
+    return None if end is None else (begin[1], begin[2], end[1], end[2])
+
+
+def _literal(given: Given, line: int, text: str) -> Mapping[str, object]:
+    try:
+        metrics = ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        metrics = None
+    if not isinstance(metrics, dict):
+        raise given.fault(line, "its metrics cannot be read", "import the log as it was written")
+    return metrics
 
 
 def _short(given: Given) -> Iterator[tuple[int, str]]:
@@ -195,7 +242,7 @@ def _number(given: Given, line: int, value: object, most: float) -> float:
     if not 0 <= number <= most:  # nor is NaN
         raise given.fault(
             line,
-            f"{given.shown(str(value))} lies not between 0 and {most:g}",
+            f"{given.shown(value)} lies not between 0 and {most:g}",
             "import a whole evaluation",
         )
     return number

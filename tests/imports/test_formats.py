@@ -57,13 +57,14 @@ def test_wrong_values_and_a_single_rank_are_no_figures(tmp_path: Path) -> None:
     """A size whose sums were wrong is left out; one rank's bandwidth of 0 is none."""
     whole = json.loads((DATA / "nccl-tests.json").read_text())
     whole["results"][0]["in_place"]["nwrong"] = 3.0
+    del whole["config"]["devices"][1:]
     for result in whole["results"]:
-        result["out_of_place"]["bus_bw"] = 0.0
+        result["out_of_place"]["bus_bw"] = result["in_place"]["bus_bw"] = 0.0
     found = from_text(tmp_path, json.dumps(whole))
     keys = {figure.key for figure in found.figures}
     assert "allreduce_latency.8192.float16.in-place" not in keys
     assert "allreduce_latency.8192.float16.out-of-place" in keys
-    assert not any("bus_bandwidth" in key and "out-of-place" in key for key in keys)
+    assert not any("bus_bandwidth" in key for key in keys)
     assert any("3 values were wrong" in text for text in found.left_out)
 
 
@@ -206,3 +207,79 @@ def test_a_type_that_no_id_can_hold_is_named(tmp_path: Path, kind: object) -> No
     text = (DATA / "nccl-tests.txt").read_text().replace(" half ", " hälf ", 1)
     with pytest.raises(UsageFault, match=r"given:\d+: .*type is no name of a type: hälf"):
         from_text(tmp_path, text)
+
+
+@pytest.mark.parametrize("name", ["nccl-tests.txt", "nccl-tests-without-root.txt"])
+@pytest.mark.parametrize("other", ["all_reduce_perf", "all_gather_perf"])
+def test_a_second_run_of_nccl_tests_in_one_text_is_told(
+    tmp_path: Path, name: str, other: str
+) -> None:
+    """Two runs have ranks and settings of their own: the line where the second begins is told."""
+    text = (DATA / name).read_text()
+    second = text.count("\n") + 1
+    with pytest.raises(UsageFault, match=rf"given:{second}: a second run begins there"):
+        from_text(tmp_path, text + text.replace("all_reduce_perf", other))
+
+
+def test_a_row_of_another_collective_is_told_with_its_line(tmp_path: Path) -> None:
+    """A row whose bandwidths are not those of an all-reduce of the ranks came from elsewhere."""
+    text = (DATA / "nccl-tests.txt").read_text()
+    gathered = text.replace("8.69   13.04", "8.69    6.52")
+    assert gathered != text
+    with pytest.raises(UsageFault, match=r"given:19: its bandwidths are not those"):
+        from_text(tmp_path, gathered)
+
+
+@pytest.mark.parametrize("cut", [" 0", "       0", "\n"])
+def test_a_last_row_without_an_end_is_no_row(tmp_path: Path, cut: str) -> None:
+    """Text that ends within or behind the last number may have lost digits of it."""
+    text = (DATA / "nccl-tests.txt").read_text()
+    until = text.index("15.88") + len("15.88       0\n") - len(cut)
+    with pytest.raises(UsageFault, match=r"given:20: it (has no end|has 12 of 13 columns)"):
+        from_text(tmp_path, text[:until])
+
+
+def test_two_rows_in_one_line_are_no_row(tmp_path: Path) -> None:
+    """More cells than columns are a line that was mixed, not figures of the first columns."""
+    text = (DATA / "nccl-tests.txt").read_text()
+    joined = text.replace("0.85       0\n", "0.85       0 ", 1)
+    with pytest.raises(UsageFault, match=r"given:14: it has 26 of 13 columns"):
+        from_text(tmp_path, joined)
+
+
+def earlier(step: int, *accuracies: float, unit: str = "Step") -> str:
+    return "".join(
+        f"Eval - {unit} {step} [1/10], position {at},  Acc: {accuracy}\n"
+        for at, accuracy in enumerate(accuracies)
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (earlier(10, 0.6, 0.5) + earlier(10, 0.7, 0.5), 3),
+        (earlier(20, 0.6, 0.5) + earlier(10, 0.7, 0.5), 3),
+        (earlier(1, 0.6, 0.5) + earlier(2, 0.7, 0.5, unit="Epoch"), 3),
+        ("step 5: {'eval/acc_0': 0.6}\nstep 5: {'eval/acc_0': 0.7}\n", 2),
+        ("step 5: {'eval/acc_0': 0.6}\nstep 4: {'eval/acc_0': 0.7}\n", 2),
+        (earlier(5, 0.6) + "step 5: {'eval/acc_0': 0.6, 'eval/acc_1': 0.5}\n", 2),
+    ],
+)
+def test_evaluations_of_several_trainings_are_not_one(tmp_path: Path, text: str, line: int) -> None:
+    """A step that is told twice and otherwise, or goes back, is of another run."""
+    with pytest.raises(UsageFault, match=rf"given:{line}: it is of another run"):
+        from_text(tmp_path, text)
+
+
+def test_an_evaluation_that_is_told_twice_alike_is_one(tmp_path: Path) -> None:
+    """Several ranks, or two streams of one log, may print the same lines."""
+    once = earlier(5, 0.6, 0.5)
+    text = "step 5: {'eval/acc_0': 0.6, 'eval/avg_loss': 2.5}\n"
+    assert from_text(tmp_path, once + once).figures[1].value == 0.5
+    assert len(from_text(tmp_path, text + text).figures) == 1
+
+
+def test_an_accuracy_at_the_end_of_a_cut_log_is_not_taken(tmp_path: Path) -> None:
+    """0.6 may be what was left of 0.64: the line without an end is told."""
+    with pytest.raises(UsageFault, match=r"given:2: it has no end"):
+        from_text(tmp_path, earlier(5, 0.61, 0.64)[:-2])

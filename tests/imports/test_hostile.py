@@ -185,6 +185,27 @@ def test_a_line_without_end_is_read_to_its_end(tmp_path: Path, word: str) -> Non
         from_text(tmp_path, word * (1_000_000 // len(word)))
 
 
+@pytest.mark.parametrize("word", ["step 1: {'eval/'}", "Eval - Step 1 position 1, Acc: 1 "])
+def test_a_line_of_many_evaluations_is_read_once(tmp_path: Path, word: str) -> None:
+    """Lines as long as an evaluation may be, of words that begin and end one, take no powers."""
+    line = word * (9_990 // len(word))
+    with pytest.raises(UsageFault, match="given:"):
+        from_text(tmp_path, f"{line}x\n" * 200)
+
+
+def test_a_graph_count_of_thousands_of_digits_is_none(tmp_path: Path) -> None:
+    """A number that Python itself refuses to read is not read as nccl-tests' setting."""
+    text = (DATA / "nccl-tests.txt").read_text().replace("graph: 0", f"graph: {'1' * 5000}")
+    assert all("mode" not in figure.parameters for figure in from_text(tmp_path, text).figures)
+
+
+@pytest.mark.parametrize("value", ["0x" + "f" * 5000, "1e400", "'" + "9" * 5000 + "'", "True"])
+def test_an_accuracy_that_is_giant_is_named(tmp_path: Path, value: str) -> None:
+    """A literal of any size or type in a log's metrics is told with its line."""
+    with pytest.raises(UsageFault, match=r"given:1: .* lies not between 0 and 1"):
+        from_text(tmp_path, f"step 5: {{'eval/acc_0': {value}}}\n")
+
+
 @pytest.mark.parametrize("first", ['"mean_ttft_ms": 3.0', '"server_info": {"a": 1, "a": 1}'])
 def test_a_key_that_is_there_twice_is_named(tmp_path: Path, first: str) -> None:
     """Of two values nobody knows which was measured: file, line and key are told."""
