@@ -22,6 +22,7 @@ from gamekit.imports.given import Given, read
 from gamekit.imports.record import ImportRecord, already, measurement, source_of, stem
 from gamekit.knowledge import Knowledge, build
 from gamekit.store.load import Base, Record
+from gamekit.store.record import utc_text
 
 OWN_WAY = "defined in the tool's own way, so that they join a series only if --series tells it"
 
@@ -71,7 +72,13 @@ def prepare(
     given = read(file, redactor)
     found = taken(given)
     name = stem(given, found.tool)
-    source = source_of(given, found, datetime.now(UTC), given.name)
+    now = datetime.now(UTC)
+    source = source_of(given, found, now, given.name)
+    if found.measured is None:
+        # An older file that is brought in later is no newer figure.
+        written = min(now.timestamp(), file.stat().st_mtime)
+        at = utc_text(datetime.fromtimestamp(written, UTC))
+        source = source.model_copy(update={"written": at})
     metrics = list(dict.fromkeys(figure.metric for figure in found.figures))
     chosen = told_series(base, series, metrics)
     environment = Environment.model_validate(dict(found.environment))

@@ -142,6 +142,9 @@ class ImportSource(Strict):
     measured: UtcTime | None = Field(
         default=None, description="When it was measured, where the file tells."
     )
+    written: UtcTime | None = Field(
+        default=None, description="When the file was last written: it was measured by then."
+    )
     imported: UtcTime
     stand_in: bool = Field(
         default=False, description="Whether gamekit's own stand-in engine was measured."
@@ -150,7 +153,7 @@ class ImportSource(Strict):
     @property
     def moment(self) -> str:
         """When it was measured, or at the latest."""
-        return self.measured or self.imported
+        return self.measured or self.written or self.imported
 
 
 Source = Annotated[

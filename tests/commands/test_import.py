@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -114,6 +115,21 @@ findings:
         for row in json.loads(gamekit(*call, "--series", "throughput"))["findings"]
     }
     assert rows["output_throughput"]["series"] == "throughput"
+
+
+def test_an_older_file_does_not_become_the_current_figure(base: Path, gamekit) -> None:
+    """What is imported last but was written before another leaves the newer figure current."""
+    newer = LAB / "eagle3-length2-c1.jsonl"
+    older = base / "older.jsonl"
+    older.write_bytes(newer.read_bytes().replace(b"\n", b" \n"))  # other bytes, equal figures
+    os.utime(older, (1_600_000_000, 1_600_000_000))
+    current = []
+    for file in (newer, older):
+        told = json.loads(gamekit("import", str(file), "--append", "--json"))
+        (row,) = (row for row in told["findings"] if row["metric"] == "request_latency")
+        shown = json.loads(gamekit("query", row["id"], "--kind", "measurement", "--json"))
+        current.append([one["current"] for one in shown if one["id"] == row["id"]])
+    assert current == [[True], [False]]
 
 
 def test_a_series_that_nothing_fits_is_refused(base: Path, refused) -> None:
