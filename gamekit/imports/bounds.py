@@ -16,6 +16,9 @@ LARGEST_FIGURE = 1e15
 # No clock and no count of tokens sees less, unless it is 0.
 SMALLEST_FIGURE = 1e-12
 
+# gamekit's own may be 0, of a load without a success; a file is read only where requests succeeded.
+_OF_REQUESTS = ("request_rate", "output_throughput")
+
 
 def require_possible(given: Given, figure: Figure, subject: Subject) -> None:
     """Raise ``UsageFault`` where ``figure`` cannot be one of ``subject``, or cannot be written."""
@@ -35,6 +38,8 @@ def _why_not(metric: str, value: float, subject: Subject) -> str | None:
         return f"it is no figure below {LARGEST_FIGURE:g}"
     if 0 < abs(value) < SMALLEST_FIGURE:
         return f"it is no figure above {SMALLEST_FIGURE:g}"
+    if value == 0 and metric in _OF_REQUESTS:
+        return "it cannot be 0"
     return why_impossible(metric, value, subject)
 
 

@@ -66,6 +66,13 @@ def taken(given: Given) -> Taken:
             _have_keys(found, given)
             return cleaned(found, given.redactor)
         reasons.append(f"{name}: {why}")
+    if given.broken is not None:
+        line, why = given.broken
+        raise given.fault(
+            line,
+            f"its JSON breaks off there ({why})",
+            "the file was cut or changed: import it as its tool wrote it",
+        )
     raise UsageFault(
         f"no format fits ({'; '.join(reasons)})",
         file=given.path,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ from gamekit.host.redact import Redactor
 
 # A server's log of days; results are far smaller.
 LARGEST = 64 << 20
+_GIANT = re.compile(r'(?:"([^"\n]{1,80})"[ \t]{0,9}:[ \t]{0,9})?(?<!\d)-?(?<!\d)\d{4301}')
 LARGEST_SHOWN = 10**100
 
 
@@ -88,6 +90,23 @@ class Given:
         """The failure of a line of this file, to be raised."""
         return UsageFault(self.redactor.text(what), file=self.path, line=line, mend=mend)
 
+    @cached_property
+    def broken(self) -> tuple[int, str] | None:
+        """Where and why it stops being JSON, though it begins as an object; None otherwise.
+
+        A file of lines that each hold an object is told of by ``objects``.
+        """
+        if self.whole is not None or self.objects or not self.text.lstrip().startswith("{"):
+            return None
+        try:
+            json.loads(self.text)
+        except json.JSONDecodeError as error:
+            # What misses at the end of a file misses behind its last text.
+            return min(error.lineno, self.text.rstrip().count("\n") + 1), error.msg
+        except RecursionError:
+            return None
+        return None
+
     def require_end(self, line: int) -> None:
         """Raise ``UsageFault`` for the last line where it has no end: its number may be cut."""
         if line == len(self.lines):
@@ -113,8 +132,12 @@ class Given:
 
         try:
             data = json.loads(text, object_pairs_hook=once)
-        except (ValueError, RecursionError):
+        except (json.JSONDecodeError, RecursionError):
             return None
+        except ValueError:  # Python refuses to read thousands of digits
+            if not text.lstrip().startswith("{"):
+                return None
+            raise self._giant(text, line) from None
         if twice:  # only now: what is no JSON at all is for other formats
             raise self.fault(
                 self._line_of(twice[0]) if line is None else line,
@@ -122,6 +145,16 @@ class Given:
                 "keep the one that the tool wrote",
             )
         return data
+
+    def _giant(self, text: str, line: int | None) -> UsageFault:
+        giant = _GIANT.search(text)
+        name = giant and giant[1] and f"{self.shown(giant[1])} "
+        at = text.count("\n", 0, giant.start()) + 1 if giant else 1
+        return self.fault(
+            at if line is None else line,
+            f"{name or 'a number '}is no figure: it has thousands of digits",
+            "the tool wrote no result there",
+        )
 
     def _line_of(self, key: str) -> int:
         """The last line that holds ``key``, as files with a line for each key have it; else 1."""

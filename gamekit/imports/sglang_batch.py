@@ -7,6 +7,8 @@ from gamekit.imports.given import Fields, Given
 
 NAME = "sglang bench_one_batch_server"
 _NEEDED = ("batch_size", "input_len", "output_len", "latency", "output_throughput", "last_ttft")
+# Of times that are written with four digits behind the point, and of what releases may count.
+_ROUNDING_S, _APART = 1e-4, 0.05
 _FIGURES = frozenset({*_NEEDED, "acc_length"})
 
 
@@ -50,6 +52,8 @@ def _figures(fields: Fields) -> list[Figure]:
     if not batch or not latency or first is None or rate is None or not tokens:
         name = next(name for name in _NEEDED if not fields.data.get(name))
         raise fields.wrong(name, "no result")
+    if tokens > 1:  # the rate of one token is none, and not taken
+        _agrees(fields, rate, batch * tokens, latency - first)
     subject: dict[str, Field] = {"concurrency": batch, "output_tokens": tokens, "api": "sglang"}
     if (length := fields.count("input_len")) is not None:
         subject["input_tokens"] = length
@@ -80,6 +84,17 @@ def _figures(fields: Fields) -> list[Figure]:
         )
         found.append(_figure(fields, subject, "acc_length", "accept_length", accept, convention))
     return found
+
+
+def _agrees(fields: Fields, rate: float, tokens: int, seconds: float) -> None:
+    """Raise ``UsageFault`` where the rate is not that of so many tokens in so many seconds."""
+    if seconds <= 0:
+        raise fields.wrong("last_ttft", "not before the end of the batch, its latency")
+    low, high = (tokens / max(seconds + off, 1e-9) for off in (_ROUNDING_S, -_ROUNDING_S))
+    if not low * (1 - _APART) <= rate <= high * (1 + _APART):
+        raise fields.wrong(
+            "output_throughput", f"not {tokens} tokens in {seconds:.4g} s, latency - last_ttft"
+        )
 
 
 def _figure(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gamekit.imports.counted import completed_of
 from gamekit.imports.figures import Field, Figure, Taken
 from gamekit.imports.given import Fields, Given, is_infinite
 from gamekit.imports.sglang_engine import is_stand_in, subject_of
@@ -78,9 +79,7 @@ def parse(given: Given) -> Taken:
 
 
 def _figures(fields: Fields, info: Fields, left_out: list[str]) -> list[Figure]:
-    completed = fields.count("completed")
-    if not completed:
-        raise fields.wrong("completed", "no completed request")
+    completed = completed_of(fields)
     firm, hints = subject_of(info.data)
     firm |= _workload(fields)
     found = []

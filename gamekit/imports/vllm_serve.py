@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import pairwise
+
+from gamekit.imports.counted import completed_of
 from gamekit.imports.figures import Field, Figure, Taken
 from gamekit.imports.given import Fields, Given, is_infinite
 from gamekit.imports.sglang_engine import is_stand_in
@@ -9,6 +13,7 @@ from gamekit.imports.sglang_engine import is_stand_in
 NAME = "vllm bench serve"
 _NEEDED = ("model_id", "completed", "mean_ttft_ms", "mean_tpot_ms", "num_prompts", "duration")
 _WHOLE = "over the whole run, its beginning and end and all prefills included"
+_LENGTH = "spec_decode_acceptance_length"
 _FIGURES = (
     ("mean_ttft_ms", "ttft", "mean over requests, by the client", True),
     (
@@ -21,13 +26,18 @@ _FIGURES = (
     ("request_throughput", "request_rate", f"completed requests {_WHOLE}", False),
     ("output_throughput", "output_throughput", f"output tokens {_WHOLE}", False),
     (
-        "spec_decode_acceptance_length",
+        _LENGTH,
         "accept_length",
         "1 + accepted drafts over drafting steps, by the server's counters over the run",
         True,
     ),
 )
 _BY_POSITION = "spec_decode_per_position_acceptance_rates"
+_DRAFTS, _DRAFTED, _ACCEPTED = (
+    f"spec_decode_{name}" for name in ("num_drafts", "draft_tokens", "accepted_tokens")
+)
+# All are of the same counters; files differ in how many digits they keep.
+_APART = 0.05
 _NEVER = {
     "max_output_tokens_per_s": "counts chunks, not tokens",
     "mean_itl_ms": "is of chunks, which hold several tokens under speculation",
@@ -47,9 +57,9 @@ def parse(given: Given) -> Taken:
     fields = given.whole
     if fields is None:
         raise given.fault(1, "it is no JSON object", "import the file as its tool wrote it")
-    completed = fields.count("completed")
-    if not completed:
-        raise fields.wrong("completed", "no completed request")
+    completed = completed_of(fields)
+    shares = fields.numbers(_BY_POSITION)
+    _agrees(fields, shares)
     subject, parameters = _subject(fields)
     figures = [
         Figure(
@@ -78,7 +88,7 @@ def parse(given: Given) -> Taken:
             subject=subject,
             parameters={**parameters, "draft_step": step},
         )
-        for step, share in enumerate(fields.numbers(_BY_POSITION), start=1)
+        for step, share in enumerate(shares, start=1)
     ]
     taken = {name for name, *_ in _FIGURES} | {_BY_POSITION}
     return Taken(
@@ -88,6 +98,26 @@ def parse(given: Given) -> Taken:
         left_out=tuple(f"{n}: {why}" for n, why in _NEVER.items() if fields.data.get(n)),
         stand_in=is_stand_in(fields.data.get("model_id")),
     )
+
+
+def _agrees(fields: Fields, shares: Sequence[float]) -> None:
+    """Raise ``UsageFault`` for acceptance that cannot be of one run.
+
+    A position is accepted only behind those before it, the length is 1 and the sum of the shares,
+    and what was accepted had been drafted.
+    """
+    if any(later > before for before, later in pairwise(shares)):
+        raise fields.wrong(_BY_POSITION, "no share of each position: it rises")
+    length = fields.number(_LENGTH) or None
+    if length is not None and shares and abs(length - 1 - sum(shares)) > _APART:
+        raise fields.wrong(_LENGTH, f"not 1 and the sum of {_BY_POSITION}, {1 + sum(shares):.4g}")
+    drafts, drafted, accepted = (fields.count(name) for name in (_DRAFTS, _DRAFTED, _ACCEPTED))
+    if accepted is not None and drafted is not None and accepted > drafted:
+        raise fields.wrong(_ACCEPTED, f"more than {_DRAFTED}, {drafted}")
+    if length is not None and drafts and accepted is not None:
+        told = 1 + accepted / drafts
+        if abs(length - told) > _APART:
+            raise fields.wrong(_LENGTH, f"not 1 + {_ACCEPTED} / {_DRAFTS}, {told:.4g}")
 
 
 def _subject(fields: Fields) -> tuple[dict[str, Field], dict[str, Field]]:

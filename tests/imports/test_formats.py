@@ -177,11 +177,11 @@ BATCH = {
 
 def test_batches_of_one_give_decode_rates_and_larger_ones_throughput(tmp_path: Path) -> None:
     """Seconds become ms; a batch's last ttft is none of its requests'; -1 is no accept length."""
-    larger = {**BATCH, "batch_size": 8, "output_throughput": 400.0, "acc_length": -1}
+    larger = {**BATCH, "batch_size": 8, "output_throughput": 541.67, "acc_length": -1}
     found = from_text(tmp_path, f"{json.dumps(BATCH)}\n{json.dumps(larger)}\n")
     assert {figure.key: figure.value for figure in found.figures} == {
         "1.request_latency": 1280.0, "1.ttft": 320.0, "1.decode_rate": 67.71,
-        "1.accept_length": 2.1, "2.request_latency": 1280.0, "2.output_throughput": 400.0,
+        "1.accept_length": 2.1, "2.request_latency": 1280.0, "2.output_throughput": 541.67,
     }  # fmt: skip
     assert any("last_gen_throughput" in text for text in found.left_out)
 

@@ -170,7 +170,7 @@ def test_secrets_of_a_servers_arguments_are_not_kept() -> None:
 def test_a_line_separator_within_a_text_ends_no_line(tmp_path: Path) -> None:
     """JSON that holds U+2028 as it is, as clients write answers, is one line."""
     data = json.loads((DATA / "sglang-serving-rust.jsonl").read_text())
-    data["generated_texts"] = ["a\u2028b\x85c"]
+    data["generated_texts"] = ["a\u2028b\x85c"] * 4
     found = from_text(tmp_path, json.dumps(data, ensure_ascii=False))
     assert len(found.figures) == 6
 
@@ -227,3 +227,36 @@ def test_a_key_that_is_there_twice_in_a_whole_file_is_named(tmp_path: Path) -> N
         from_text(tmp_path, twice)
     with pytest.raises(UsageFault, match="given:1: key b is there twice"):
         from_text(tmp_path, '{"a": [{"b": 1, "b": 2}]}')
+
+
+@pytest.mark.parametrize("name", ["guidellm.json", "aiperf.json", "nccl-tests.json"])
+def test_json_that_was_cut_is_told_with_the_line_where_it_ends(tmp_path: Path, name: str) -> None:
+    """Wherever a file of many lines ends, its last line is told, and not its first."""
+    text = json.dumps(json.loads((DATA / name).read_text("utf-8")), indent=1)
+    for part in (0.3, 0.6, 0.9):
+        cut = text[: int(len(text) * part)].rstrip()
+        last = cut.count("\n") + 1
+        with pytest.raises(UsageFault, match=rf"given:{last}: its JSON breaks off there"):
+            from_text(tmp_path, f"{cut}\n\n")
+
+
+def test_json_that_was_changed_is_told_with_its_line(tmp_path: Path) -> None:
+    """A comma too few in the middle is told where it is missing."""
+    text = json.dumps(json.loads((DATA / "vllm-serve.json").read_text("utf-8")), indent=1)
+    line = text[: text.index('"completed"')].count("\n") + 1
+    with pytest.raises(UsageFault, match=rf"given:{line}: its JSON breaks off there"):
+        from_text(tmp_path, text.replace(',\n "completed"', '\n "completed"'))
+
+
+@pytest.mark.parametrize(
+    ("name", "indent"), [("vllm-serve.json", 1), ("sglang-serving.jsonl", None)]
+)
+def test_a_number_of_thousands_of_digits_is_named(
+    tmp_path: Path, name: str, indent: int | None
+) -> None:
+    """What Python refuses to read as a number is told with its line and field."""
+    data = json.loads((DATA / name).read_text("utf-8"))
+    text = json.dumps({**data, "completed": "@"}, indent=indent)
+    line = text[: text.index('"@"')].count("\n") + 1
+    with pytest.raises(UsageFault, match=rf"given:{line}: completed is no figure"):
+        from_text(tmp_path, text.replace('"@"', "9" * 5000))
