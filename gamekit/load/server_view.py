@@ -15,7 +15,11 @@ from gamekit.streaming.client import StreamClient
 
 METRICS_ROUTE = "/metrics"
 _GENERATED = ("sglang:generation_tokens_total", "vllm:generation_tokens_total")
-_RUNNING = ("sglang:num_running_reqs", "vllm:num_requests_running")
+# The gauge of requests that run, and that of those which wait in the server's queue.
+_GAUGES = (
+    ("sglang:num_running_reqs", "sglang:num_queue_reqs"),
+    ("vllm:num_requests_running", "vllm:num_requests_waiting"),
+)
 _INFO_ROUTE = "/server_info"
 # Writing its metrics keeps a server from streaming for a moment: it is asked seldom. The stand-in
 # engine's /server_info costs nothing.
@@ -35,6 +39,7 @@ class ServerView:
     """
 
     running: tuple[tuple[float, float], ...] = ()
+    waiting: tuple[tuple[float, float], ...] = ()
     running_source: str | None = None
     generated: Counted | None = None
 
@@ -54,7 +59,7 @@ class ServerWatch:
         """Find out what this server tells. Raises ``BenchmarkFailed`` where it is not reached."""
         metrics = await client.request_text(METRICS_ROUTE)
         before = metrics.text if metrics.status == 200 else None
-        running = next((name for name in _RUNNING if before and name in before), None)
+        running = next((name for name, _ in _GAUGES if before and name in before), None)
         if running is None:
             info = await client.request_json("GET", _INFO_ROUTE)
             if info.status == 200 and _in_flight(info.body) is not None:
@@ -91,22 +96,19 @@ class ServerWatch:
 
         Raises ``BenchmarkFailed`` where the server is gone.
         """
-        running = []
-        for at_ns, said in self._looks:
-            number = _in_flight(said) if isinstance(said, dict) else self._gauge(said)
-            if number is not None:
-                running.append(((at_ns - began_ns) / 1e6, number))
+        queue = dict(_GAUGES).get(self._running or "")
+        running = self._seen(began_ns, self._running)
+        waiting = self._seen(began_ns, queue)
         return ServerView(
-            tuple(running),
+            running,
+            waiting,
             self._running if running else None,
             None if self._counter is None else await self._generated(self._counter, tokens),
         )
 
-    def _gauge(self, text: Any) -> float | None:
-        try:
-            return gauge_sum(text, self._running or "") if isinstance(text, str) else None
-        except ValueError:
-            return None
+    def _seen(self, began_ns: int, gauge: str | None) -> tuple[tuple[float, float], ...]:
+        seen = [((at_ns - began_ns) / 1e6, _number(said, gauge)) for at_ns, said in self._looks]
+        return tuple((at_ms, told) for at_ms, told in seen if told is not None)
 
     async def _generated(self, counter: str, tokens: int) -> Counted:
         until = time.monotonic() + _LONGEST_SETTLING_S
@@ -120,6 +122,16 @@ class ServerWatch:
             if enough or time.monotonic() > until:
                 return counted
             await asyncio.sleep(_SETTLING_STEP_S)
+
+
+def _number(said: Any, gauge: str | None) -> float | None:
+    """What a look at ``gauge`` told; that of the stand-in's route is a mapping."""
+    if isinstance(said, dict):
+        return _in_flight(said) if gauge == _INFO_ROUTE else None
+    try:
+        return None if gauge is None else gauge_sum(said, gauge)
+    except ValueError:
+        return None
 
 
 def _in_flight(info: Any) -> float | None:

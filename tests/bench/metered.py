@@ -19,7 +19,7 @@ class Metered:
     """What it does: ``at_once`` requests run, the others wait; every n-th fails in mid-stream.
 
     ``unasked`` tokens are counted with each request beside its own, and the counter begins anew
-    after ``reset_after`` requests.
+    after ``reset_after`` requests. A ``stale`` one's gauge of running requests stays at 0.
     """
 
     at_once: int = 100
@@ -31,16 +31,22 @@ class Metered:
     served: int = 0
     tokens: int = 0
     running: int = 0
+    waiting: int = 0
+    stale: bool = False
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def exposition(self) -> str:
         """Its metrics, as two engines would tell them, the other one idle."""
         labels = '{model_name="lab/tiny",engine="%d"}'
         lines = [f"# TYPE {TOTAL} counter"]
-        for engine, tokens, running in ((0, self.tokens, self.running), (1, 1000, 0)):
+        for engine, tokens, running, waiting in (
+            (0, self.tokens, 0 if self.stale else self.running, self.waiting),
+            (1, 1000, 0, 0),
+        ):
             lines.append(f"{TOTAL}{labels % engine} {float(tokens)}")
             lines.append(f"sglang:generation_tokens_created{labels % engine} 1.7e+09")
             lines.append(f"sglang:num_running_reqs{labels % engine} {float(running)}")
+            lines.append(f"sglang:num_queue_reqs{labels % engine} {float(waiting)}")
         return "\n".join(lines) + "\n"
 
 
@@ -71,8 +77,11 @@ def metered(engine: Metered) -> Iterator[str]:
         def do_POST(self) -> None:
             asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             tokens = asked["sampling_params"]["max_new_tokens"]
+            with engine.lock:
+                engine.waiting += 1
             with slots:
                 with engine.lock:
+                    engine.waiting -= 1
                     engine.running += 1
                     engine.served += 1
                     number = engine.served

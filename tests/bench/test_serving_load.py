@@ -246,6 +246,16 @@ def test_a_server_that_queues_is_told_by_its_own_figure() -> None:
     assert any("waited in its queue" in warning for warning in case.warnings)
 
 
+def test_a_gauge_that_lags_tells_of_no_queue() -> None:
+    """Its running requests are told as 0 and its queue as empty: nobody waited."""
+    with metered(Metered(stale=True, gap_s=0.02)) as url:
+        outcome = loading(url, "concurrency=6", "requests=24", "repeats=1", "max_tokens=40")
+    facts: Any = case_of(outcome).facts
+    assert facts["concurrency_reached"]["server"] == 0
+    assert facts["repetitions"][0]["server_in_flight"]["waiting"] == 0
+    assert case_of(outcome).warnings == []
+
+
 def test_nothing_but_failures_is_a_failed_run() -> None:
     """No figure is made up: the run has failed, with the first error as its reason."""
     with metered(Metered(fails_each=1)) as url:
