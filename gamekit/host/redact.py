@@ -52,8 +52,12 @@ _PEM = re.compile(r"-----BEGIN [A-Z ]+-----.*?(?:-----END [A-Z ]+-----|\Z)", re.
 _SHAPES = re.compile(
     r"""\b(?:hf_[A-Za-z0-9]{16,}|sk-[A-Za-z0-9_\-]{16,}|gh[opsur]_[A-Za-z0-9]{16,}"""
     r"""|github_pat_[A-Za-z0-9_]{16,}|glpat-[A-Za-z0-9_\-]{16,}|xox[abprs]-[A-Za-z0-9\-]{10,}"""
-    r"""|AKIA[A-Z0-9]{16}|AIza[A-Za-z0-9_\-]{30,}|nvapi-[A-Za-z0-9_\-]{16,}|pypi-[A-Za-z0-9_\-]{16,}"""
-    r"""|eyJ[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]{8,}(?:\.[A-Za-z0-9_\-]*)?)"""
+    r"""|AKIA[A-Z0-9]{16}|AIza[A-Za-z0-9_\-]{30,}|nvapi-[A-Za-z0-9_\-]{16,}|pypi-[A-Za-z0-9_\-]{16,})"""
+)
+# A run of characters without the second part is none and is taken whole all the same: where it ends
+# is looked for once, and not from each eyJ in it.
+_WEB_TOKEN = re.compile(
+    r"\beyJ[A-Za-z0-9_\-]{8,}+(?P<rest>\.[A-Za-z0-9_\-]{8,}(?:\.[A-Za-z0-9_\-]*)?)?"
 )
 _EMAIL = re.compile(
     r"(?<![A-Za-z0-9._%+\-])[A-Za-z0-9._%+\-]++@[A-Za-z0-9\-]+(?:\.[A-Za-z0-9\-]+)+\b"
@@ -127,6 +131,7 @@ class Redactor:
         text = _BEARER.sub(rf"\1{HIDDEN}", text)
         text = _NAME_AND_VALUE.sub(_without_value, text)
         text = _FLAG_AND_VALUE.sub(_without_flag_value, text)
+        text = _WEB_TOKEN.sub(lambda one: HIDDEN if one["rest"] else one[0], text)
         text = _SHAPES.sub(HIDDEN, text)
         text = _EMAIL.sub(USER, text)
         if self._homes is not None:
