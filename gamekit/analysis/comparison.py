@@ -96,6 +96,11 @@ class Compared:
         return next(name for name in order if name in found)
 
     @property
+    def mixed(self) -> bool:
+        """Whether any figure of the stand-in engine meets one that is not."""
+        return any(one.pair.mixed for one in self.metrics)
+
+    @property
     def served(self) -> bool:
         """Whether any figure is of a server, to which requests were sent."""
         return any(_served(side) for one in self.metrics for side in (one.pair.a, one.pair.b))
@@ -153,7 +158,7 @@ def verdict_of(knowledge: Knowledge, pair: Pair) -> MetricVerdict:
         pair,
         better,
         _judged(knowledge, pair, better),
-        (*_simulated(knowledge, a, b), *_flaws(a, b)),
+        (*_simulated(a, b), *_flaws(a, b)),
         tuple(_subjects_differ(a, b)),
         _environments_differ(knowledge, a, b),
     )
@@ -161,6 +166,10 @@ def verdict_of(knowledge: Knowledge, pair: Pair) -> MetricVerdict:
 
 def _judged(knowledge: Knowledge, pair: Pair, better: Better | None) -> Judged:
     a, b = pair.a, pair.b
+    if pair.mixed:
+        one, other = ("A", "B") if a.simulated else ("B", "A")
+        why = f"{one} is of the stand-in engine and {other} is not: they tell nothing of each other"
+        return Judged("insufficient", None, "none", why)
     missing = "; ".join(
         f"{name}: {side.why_not}" for name, side in (("A", a), ("B", b)) if side.why_not
     )
@@ -202,17 +211,8 @@ def _unstable(knowledge: Knowledge, side: Side) -> list[str]:
     return [one.in_words(side.unit) for one in found if one.matters]
 
 
-def _simulated(knowledge: Knowledge, a: Side, b: Side) -> list[str]:
-    of_stand_in = [
-        name
-        for name, side in (("A", a), ("B", b))
-        if side.record is not None
-        and (grade := knowledge.grade(side.record.id)) is not None
-        and grade.name == "simulated"
-    ]
-    if len(of_stand_in) == 1:
-        return [f"{of_stand_in[0]} is of the stand-in engine, and the other is not"]
-    return ["both are of the stand-in engine"] if of_stand_in else []
+def _simulated(a: Side, b: Side) -> list[str]:
+    return ["both are of the stand-in engine"] if a.simulated and b.simulated else []
 
 
 def _flaws(a: Side, b: Side) -> list[str]:

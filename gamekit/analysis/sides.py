@@ -11,13 +11,10 @@ from statistics import fmean
 from gamekit.analysis.case_labels import case_of
 from gamekit.errors import UsageFault
 from gamekit.findings import Measurement, Run, RunSource, Series, Subject
-from gamekit.knowledge import Knowledge, compare, interval_of
+from gamekit.knowledge import Knowledge, interval_of
 from gamekit.ranges import Range
 from gamekit.statistics import mean_interval
 from gamekit.store.load import Record
-
-# In these, members of a series may differ from its current figure and still be replicates of it.
-_REPLICATED = {"boot", "start"}
 
 
 @dataclass(frozen=True)
@@ -33,7 +30,8 @@ class Side:
     """One figure of a comparison. ``record`` is the measurement that it is, None where none is.
 
     ``why_not`` says why there are no samples to judge by; ``figure`` may be known all the same. Of
-    a series with several starts it is the mean of their means.
+    a series with several starts it is the mean of their means. ``simulated`` says that the
+    stand-in engine was measured.
     """
 
     id: str
@@ -45,6 +43,7 @@ class Side:
     figure: Range | None
     starts: tuple[Start, ...]
     why_not: str | None
+    simulated: bool = False
 
     @property
     def samples(self) -> list[tuple[float, ...]]:
@@ -59,6 +58,12 @@ class Pair:
     a: Side
     b: Side
     in_turn: bool
+
+    @property
+    def mixed(self) -> bool:
+        """Whether one is of the stand-in engine, and the other was measured."""
+        known = self.a.record is not None and self.b.record is not None
+        return known and self.a.simulated != self.b.simulated
 
 
 def pairs(knowledge: Knowledge, a: str, b: str) -> tuple[list[Pair], list[str]]:
@@ -160,6 +165,7 @@ def side_of(knowledge: Knowledge, record: Record) -> Side:
         figure=interval_of(finding.value) if finding.value.is_known else None,
         starts=(Start(knowledge.environment(record.id).start, samples),) if samples else (),
         why_not=why_not,
+        simulated=grade is not None and grade.name == "simulated",
     )
 
 
@@ -168,6 +174,8 @@ def _side_of_series(knowledge: Knowledge, series: Series, without: Collection[st
     newest = view.current
     if newest is not None and newest.id in without:
         newest = view.predecessor
+    if newest is None:
+        newest = _newest_simulated(knowledge, view.members, without)
     if newest is None:
         why = knowledge.figure(series.id).why_not or "it has no other figure"
         return Side(
@@ -197,19 +205,37 @@ def _side_of_series(knowledge: Knowledge, series: Series, without: Collection[st
         figure=figure,
         starts=starts,
         why_not=current.why_not,
+        simulated=current.simulated,
     )
+
+
+def _newest_simulated(
+    knowledge: Knowledge, members: Sequence[Record], without: Collection[str]
+) -> Record | None:
+    """What stands for a series of which only the stand-in engine was measured."""
+    for member in reversed(members):
+        if member.id not in without and _stands(knowledge, member, "simulated"):
+            return member
+    return None
+
+
+def _stands(knowledge: Knowledge, record: Record, name: str) -> bool:
+    """Whether a measurement has that grade and a figure, and nobody judged against it."""
+    grade = knowledge.grade(record.id)
+    known = _measurement(record).value.is_known
+    return known and grade is not None and grade.name == name and not knowledge.judges(record.id)
 
 
 def _replicates(knowledge: Knowledge, member: Record, current: Record) -> bool:
     """Whether a member of a series is one more measurement of what its current figure is."""
-    grade = knowledge.grade(member.id)
-    if grade is None or grade.name != "adequate" or knowledge.judges(member.id):
+    grade = knowledge.grade(current.id)
+    simulated = grade is not None and grade.name == "simulated"
+    if not _stands(knowledge, member, "simulated" if simulated else "adequate"):
         return False
     if _measurement(member).value.samples is None:
         return False
-    differ = compare(knowledge.environment(member.id), knowledge.environment(current.id)).differ
     same_subject = _measurement(member).subject == _measurement(current).subject
-    return same_subject and {item.field for item in differ} <= _REPLICATED
+    return same_subject and knowledge.replicates(member.id, current.id)
 
 
 def _key(knowledge: Knowledge, record: Record) -> str | None:

@@ -163,6 +163,8 @@ def _settle(compared: Compared) -> None:
 
 
 def _how_to_know(compared: Compared) -> str:
+    if compared.mixed:
+        return "compare two of the stand-in engine, or two of real ones"
     if compared.verdict != "inconclusive":
         return "measure what has no samples: gamekit bench --append"
     if compared.served:

@@ -18,7 +18,10 @@ _GROUPS = (
     ("NCCL", r"packages\.nvidia-nccl.*|packages\.nccl|nccl.*|variables\.NCCL_.*"),
     ("the links between GPUs", r"(topology|p2p)\..*|pcie|state\.pcie_width|iommu|acs|numa"),
     ("CUDA", r"cuda.*|packages\.nvidia-cuda.*|variables\.CUDA_.*"),
-    ("the engine", r"engine|engine_version|packages\.(sglang|vllm)|variables\.SGLANG_.*"),
+    (
+        "the engine",
+        r"engine(\..*)?|launch\..*|engine_version|packages\.(sglang|vllm)|variables\.SGLANG_.*",
+    ),
     ("the kernels", r"packages\.(sgl-kernel|sglang-kernel|flashinfer.*|torch|triton)"),
     ("clocks and throttling", r"power_limit_w|state\.(.*clock.*|.*throttle.*)"),
     ("the host's load", r"state\.load_average"),
@@ -135,12 +138,14 @@ def compare(
     after: Environment,
     states_before: States | None = None,
     states_after: States | None = None,
+    settings: Sequence[Difference] = (),
 ) -> Comparison:
     """Compare two environments; packages and variables one by one, as ``packages.torch``.
 
     With the host states of both, what they say of clocks, throttling and load is compared as well,
     as ``state.NAME``; only what differs of it is told. A variable or package that only one of two
     captured environments has is a difference: in the other it was not set, or not installed.
+    ``settings`` are those in which their engines differ; a variable of both is told once.
     """
     old, new = _flat(before), _flat(after)
     for family, word in _absent(before, after):
@@ -152,6 +157,8 @@ def compare(
     differ = [Difference(f, old[f], new[f]) for f in both if old[f] != new[f]]
     if states_before is not None and states_after is not None:
         differ += _states_differ(states_before, states_after)
+    variables = {f"launch.{item.field.removeprefix('variables.')}" for item in differ}
+    differ += [item for item in settings if item.field not in variables]
     return Comparison(
         differ=tuple(sorted(differ, key=lambda item: item.rank)),
         same=tuple(field for field in both if old[field] == new[field]),

@@ -142,6 +142,10 @@ class Knowledge:
         """How the environments of two measurements differ, what matters most first."""
         return self._series.environments_differ(self.record(before), self.record(after))
 
+    def replicates(self, before: str, after: str) -> bool:
+        """Whether nothing recorded tells two measurements apart but boot, start and host state."""
+        return self._series.replicates(self.record(before), self.record(after))
+
     def instabilities(self, name: str) -> list[Instability]:
         """What the samples of a measurement show of other states, whatever its size."""
         return self._grades.instabilities(self.record(name))

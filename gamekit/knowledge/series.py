@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from gamekit.findings import Environment, Measurement, Run, RunSource, Series
 from gamekit.knowledge.effects import Effects
+from gamekit.knowledge.engine_settings import settings_differ
 from gamekit.knowledge.environments import Comparison, States, compare, environment_of
 from gamekit.knowledge.grades import Grade, Grades
 from gamekit.knowledge.order import Key, Order
@@ -167,12 +168,8 @@ class SeriesViews:
 
     def environment(self, record: Record) -> Environment:
         """The environment of a measurement: that of the run it names, or the one stated with it."""
-        source = record.finding.source
-        return (
-            environment_of(self._runs[source.run])
-            if isinstance(source, RunSource)
-            else record.environment
-        )
+        run = self._run(record)
+        return record.environment if run is None else environment_of(run)
 
     def host(self, record: Record) -> str | None:
         """The host of a measurement: its subject's, else that of the series that took it."""
@@ -184,14 +181,31 @@ class SeriesViews:
         return series.match.host
 
     def environments_differ(self, before: Record, after: Record) -> Comparison:
-        """How the environments of two measurements differ, host states included for two runs."""
-        one, other = before.finding.source, after.finding.source
+        """How the environments of two measurements differ.
+
+        For two runs, the states of their hosts and the settings of their engines included.
+        """
+        one, other = self._run(before), self._run(after)
         return compare(
             self.environment(before),
             self.environment(after),
-            States.of(self._runs[one.run]) if isinstance(one, RunSource) else None,
-            States.of(self._runs[other.run]) if isinstance(other, RunSource) else None,
+            None if one is None else States.of(one),
+            None if other is None else States.of(other),
+            () if one is None or other is None else settings_differ(one, other),
         )
+
+    def replicates(self, before: Record, after: Record) -> bool:
+        """Whether nothing recorded tells two measurements apart but boot, start and host state."""
+        one, other = self._run(before), self._run(after)
+        return compare(
+            self.environment(before),
+            self.environment(after),
+            settings=() if one is None or other is None else settings_differ(one, other),
+        ).only_identifies
+
+    def _run(self, record: Record) -> Run | None:
+        source = record.finding.source
+        return self._runs[source.run] if isinstance(source, RunSource) else None
 
     def contradicted_by_later_boots(self, record: Record) -> bool:
         """Whether later adequate runs of its series, on later boots, disagree and none agrees.

@@ -15,6 +15,7 @@ from .conftest import Command, parsed
 
 ENGINE = {"name": "sglang", "version": "0.5.15", "stand_in": False}
 SUBJECT = {"target": "model-x", "speculation": "none", "concurrency": 1, "host": "box"}
+DAY = "2026-12-01"
 BETTER, WORSE, NO_ANSWER, USAGE = 0, 4, 5, 2
 
 
@@ -39,6 +40,8 @@ def run_file(
     hour: int = 1,
     subject: dict[str, Any] | None = None,
     more: Sequence[dict[str, Any]] = (),
+    engine: dict[str, Any] | None = None,
+    launch: str | None = None,
     **environment: Any,
 ) -> None:
     """Put a run with a decode rate (and ``more`` measurements) into the knowledge base."""
@@ -65,7 +68,8 @@ def run_file(
             "started": f"2026-12-01T{hour:02}:00:00Z",
             "finished": f"2026-12-01T{hour:02}:30:00Z",
             "outcome": "done",
-            "engine": ENGINE,
+            "engine": ENGINE | (engine or {}),
+            **({} if launch is None else {"launch": {"command": launch}}),
             "environment": surroundings,
             "cases": [{"samples": {"decode_rate": list(samples)}}],
         },
@@ -155,6 +159,75 @@ def test_another_boot_alone_is_said_in_words(base: Path, gamekit) -> None:
     run_file(base, "two", around(94), hour=3, boot="b2")
     told = " ".join(gamekit("compare", "one", "two").split())
     assert "nothing recorded differs but the boot (boot b1 → b2)" in told
+
+
+def test_what_was_set_otherwise_in_the_engines_is_named(base: Path, compared) -> None:
+    """What launches set and what engines tell of themselves is told once, without ports."""
+    serve = "serve --kv-cache fp8 --port 31001 --steps 2"
+    run_file(
+        base,
+        "one",
+        around(60),
+        launch=f"MODE=a {serve}",
+        engine={"description": {"steps": 2, "simulated": {"cycle_ms": 30.0, "x": None}}},
+    )
+    run_file(
+        base,
+        "two",
+        around(94),
+        hour=3,
+        launch="MODE=b serve --kv-cache bf16 --port 31002 --steps 3 --fast",
+        engine={"description": {"steps": 3, "simulated": {"cycle_ms": 20.0, "x": None}}},
+    )
+    _, told = compared("one", "two")
+    assert {item["field"]: (item["a"], item["b"]) for item in told["environment_differs"]} == {
+        "engine.steps": ("2", "3"),
+        "engine.simulated.cycle_ms": ("30.0", "20.0"),
+        "launch.MODE": ("a", "b"),
+        "launch.--kv-cache": ("fp8", "bf16"),
+        "launch.--fast": ("not set", "set"),
+    }
+
+
+def test_members_of_other_engine_settings_are_no_replicates(base: Path, compared) -> None:
+    """A start of an engine that was set otherwise does not stand beside the current figure."""
+    for hour, (rate, depth) in enumerate(((40, 1), (80, 2), (82, 2)), start=1):
+        described = {"description": {"depth": depth}}
+        run_file(base, f"run-{hour}", around(rate), start=f"s{hour}", hour=hour, engine=described)
+    run_file(base, "other", around(81), hour=9, start="s9", subject={"host": "other"})
+    _, told = compared("rate", "other")
+    assert told["metrics"][0]["a"]["starts"] == 2
+
+
+def test_series_of_the_stand_in_are_compared_as_such(base: Path, compared) -> None:
+    """What never counts as a figure is compared with its like, by its newest members."""
+    declared = {"id": "waits", "kind": "series", "title": "Waits", "metric": "ttft", "unit": "ms"}
+    declared |= {"better": "lower", "source": {"kind": "person", "name": "Ada", "said": DAY}}
+    data = {"schema": 1, "title": "Waits", "findings": [declared | {"match": {}}]}
+    (base / "findings" / "waits.yaml").write_text(write_yaml(data), encoding="utf-8")
+    for hour, wait in enumerate((400, 402, 200), start=1):
+        name, value = f"run-{hour}", {"samples": around(wait), "unit": "ms"}
+        figure = {"id": f"{name}.ttft", "metric": "ttft", "value": value}
+        more = [figure | ({"series": "waits"} if hour < 3 else {})]
+        engine = {"stand_in": True}
+        run_file(base, name, around(80), start=f"s{hour}", hour=hour, more=more, engine=engine)
+    code, told = compared("waits", "run-3.ttft")
+    assert (code, told["metrics"][0]["a"]["starts"]) == (BETTER, 2)
+    assert told["metrics"][0]["notes"] == ["both are of the stand-in engine"]
+
+
+@pytest.mark.parametrize(("a", "b"), [("one", "two"), ("two", "one")])
+def test_the_stand_in_against_a_real_engine_is_no_answer(
+    base: Path, compared, refused, a: str, b: str
+) -> None:
+    """Between a simulated and a measured figure there is no verdict and no ratio."""
+    run_file(base, "one", around(80), engine={"stand_in": True})
+    run_file(base, "two", around(160), hour=2)
+    code, told = compared(a, b)
+    assert (code, told["verdict"]) == (NO_ANSWER, "insufficient")
+    assert told["metrics"][0]["ratio"] is None
+    assert "is of the stand-in engine and" in told["metrics"][0]["reason"]
+    assert "compare two of the stand-in engine" in refused(5, "compare", a, b)
 
 
 def test_a_series_is_compared_by_its_server_starts(base: Path, compared) -> None:
