@@ -11,6 +11,7 @@ def run(context: Context) -> Iterator[Sample]:
     from gamekit.forward.ceilings import matrix_rates, memory_rates, usual_sizes  # noqa: PLC0415 - torch is optional
     from gamekit.forward.device import find_device  # noqa: PLC0415
     from gamekit.forward.stack import free_memory  # noqa: PLC0415
+    from gamekit.forward.traffic import stays_cached  # noqa: PLC0415
 
     device = find_device(context["device"])
     usual = usual_sizes(device)
@@ -23,6 +24,13 @@ def run(context: Context) -> Iterator[Sample]:
     context.fact("cache_bytes", device.cache_bytes)
     context.fact("buffer_mib", buffer_mib)
     context.fact("matrix", f"{matrix} x {matrix}, bfloat16, random")
+    if stays_cached(buffer_mib * 2**20, cache := device.cache_bytes or 0):
+        context.flaw(
+            f"the L2 cache holds {cache / 1e6:.0f} MB, and the buffer has"
+            f" {buffer_mib * 2**20 / 1e6:.0f}: part of it stayed in the cache",
+            "copy_bandwidth",
+            "read_bandwidth",
+        )
     context.progress(f"gpu_ceilings: {repeats} repetitions on {device.name}")
     try:
         memory = memory_rates(device, buffer_mib, repeats, calls)

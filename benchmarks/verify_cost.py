@@ -1,6 +1,6 @@
 """What one verify forward of 1 to 8 tokens costs: eager or graphed, against the memory's floor."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from statistics import fmean, median
 from typing import Any
 
@@ -8,11 +8,16 @@ from gamekit.bench.context import Context
 from gamekit.bench.module import Benchmark, Measures, Needs, Parameter, Sample, Value
 from gamekit.errors import BenchmarkFailed, UsageFault
 from gamekit.forward.shape import SHAPES, Shape, shape_of
-from gamekit.forward.traffic import BYTES_PER_NUMBER, Traffic, expected_distinct, traffic
+from gamekit.forward.traffic import (
+    BYTES_PER_NUMBER,
+    Traffic,
+    expected_distinct,
+    room_bytes,
+    stays_cached,
+    traffic,
+)
 from gamekit.forward.verdict import RULE, verdict
 
-# A cache that holds this part of what a forward reads makes it look faster than the memory.
-_MOST_CACHED = 0.25
 _SIZES = ("layers", "hidden", "intermediate", "experts", "experts_per_token")
 
 
@@ -28,6 +33,8 @@ def run(context: Context) -> Iterator[Sample]:
     shape = _shape(context.parameters)
     device = find_device(context["device"])
     context.progress(f"verify_cost: {shape.layers} layers of {shape.name} on {device.name}")
+    if context.number == 0:
+        _check_room(device, context.cases)
     place = context.keep("stack", lambda: held(device, bandwidth_for_floor(device)))
     stack = place.stack(shape, context["seed"])
     _tell_setting(context, shape, device, place.bandwidth_gb_s)
@@ -92,7 +99,7 @@ def _samples(
         own = graph_ms if context["mode"] == "eager" else None
         context.fact("verdict", verdict(median(times), floor, own))
         context.fact("verdict_rule", RULE)
-        _tell_reads(context, shape, taken, reads, device.cache_bytes)
+        _tell_reads(context, shape, taken, reads, device.cache_bytes or 0)
 
 
 def check(parameters: Mapping[str, Value]) -> None:
@@ -105,6 +112,19 @@ def check(parameters: Mapping[str, Value]) -> None:
 def _shape(parameters: Mapping[str, Value]) -> Shape:
     sizes: dict[str, int | None] = {name: parameters[name] for name in _SIZES}  # type: ignore[misc]  # declared as whole numbers
     return shape_of(str(parameters["shape"]), **sizes).sharded(int(parameters["shards"] or 1))
+
+
+def _check_room(device: Any, cases: Sequence[Mapping[str, Value]]) -> None:
+    """Raise ``UsageFault`` where the largest case has no room, before any of them is measured."""
+    most, largest = 0, ""
+    for case in cases:
+        tokens, context = int(case["tokens"] or 1), int(case["context"] or 1)
+        shape = _shape(case)
+        wanted = shape.weights * BYTES_PER_NUMBER + room_bytes(shape, tokens, context)
+        if case["device"] == device.kind and wanted > most:
+            most = wanted
+            largest = f"{shape.name} with {shape.layers} layers and {context} tokens in its cache"
+    device.check_room(most, largest, "give fewer layers, a smaller --set context=, or more shards")
 
 
 def _tell_setting(context: Context, shape: Shape, device: Any, bandwidth_gb_s: float) -> None:
@@ -129,7 +149,7 @@ def _tell_reads(
     shape: Shape,
     taken: list[list[int]],
     reads: list[Traffic],
-    cache_bytes: int | None,
+    cache_bytes: int,
 ) -> None:
     """Facts of the whole case: what its forwards read, and which experts their tokens took."""
     context.fact(
@@ -153,7 +173,7 @@ def _tell_reads(
             },
         )
     least = min(one.total for one in reads)
-    if cache_bytes is not None and cache_bytes > _MOST_CACHED * least:
+    if stays_cached(least, cache_bytes):
         context.flaw(
             f"a forward reads {least / 1e6:.0f} MB and the L2 cache holds"
             f" {cache_bytes / 1e6:.0f} MB: part of the weights stayed in it"

@@ -29,6 +29,7 @@ from gamekit.forward.shape import (
     shape_of,
 )
 from gamekit.forward.stack import Forward, Stack
+from gamekit.forward.traffic import BYTES_PER_NUMBER, kept_bytes
 
 Tensor = Any
 HIDDEN = 48
@@ -173,6 +174,8 @@ def stack(shape: Shape) -> dict[str, object]:
     return {
         "weights": numbers_in(made.layers),
         "declared": shape.weights,
+        "kept": sum(numbers_in([one.stored, one.mask]) for one in forward._caches),
+        "declared_kept": kept_bytes(shape, 4, 9) // BYTES_PER_NUMBER,
         "same": bool(torch.equal(first, again)),
         "other": apart(other.double(), first.double()),
         "finite": bool(torch.isfinite(other).all()),

@@ -94,6 +94,35 @@ def test_a_stack_has_the_weights_that_its_shape_declares(compared: dict[str, Any
     ]
 
 
+def test_a_forward_holds_what_its_shape_declares(compared: dict[str, Any]) -> None:
+    """Caches and masks of all layers are what the check of free memory counts."""
+    assert [one["kept"] for one in compared["stacks"]] == [
+        one["declared_kept"] for one in compared["stacks"]
+    ]
+
+
+def test_a_context_that_has_no_room_is_refused_before_anything_is_measured(tmp_path: Path) -> None:
+    """The largest case of a sweep is what is looked at, although it comes last."""
+    (tmp_path / "findings").mkdir()
+    (tmp_path / "gamekit.yaml").write_text("schema: 1\ntitle: Trial\nplan: plan.md\n")
+    settings = ("device=cpu", "mode=eager", "layers=200", "hidden=64", "intermediate=64")
+    settings = (*settings, "tokens=1,16", "context=8,131072")
+    given = [text for one in settings for text in ("--set", one)]
+    done = with_torch("-c", GAMEKIT, "bench", "verify_cost", *given, cwd=tmp_path)
+    assert done.returncode == 2, done.stderr
+    assert "131072 tokens in its cache takes" in done.stderr
+
+
+def test_a_matrix_that_has_no_room_is_refused(tmp_path: Path) -> None:
+    """The matrices of gpu_ceilings are looked at before they are made, as its buffers are."""
+    (tmp_path / "findings").mkdir()
+    (tmp_path / "gamekit.yaml").write_text("schema: 1\ntitle: Trial\nplan: plan.md\n")
+    given = ("--set", "device=cpu", "--set", "buffer=8", "--set", "matrix=65536")
+    done = with_torch("-c", GAMEKIT, "bench", "gpu_ceilings", *given, cwd=tmp_path)
+    assert done.returncode == 2, done.stderr
+    assert "matrices of 65536 rows takes" in done.stderr
+
+
 def test_a_forward_depends_on_its_tokens_and_on_nothing_else(compared: dict[str, Any]) -> None:
     """The same tokens give the same again, others give others; each takes 3 of 16 experts."""
     for one in compared["stacks"]:

@@ -75,8 +75,13 @@ def bandwidth_for_floor(device: Device) -> float:
 def matrix_rates(device: Device, size: int, repeats: int, calls: int) -> Iterator[float]:
     """TFLOP/s of a bfloat16 product of square matrices; one sample a repetition.
 
-    The matrices are random: zeros take less power, and so give a rate that no model reaches.
+    The matrices are random: zeros take less power, and so give a rate that no model reaches. Raises
+    ``UsageFault`` where the device has no room for them.
     """
+    # Three of bfloat16, and one as float32 while it is drawn.
+    device.check_room(
+        10 * size**2, f"multiplying matrices of {size} rows", "give a smaller --set matrix="
+    )
     with torch.inference_mode():
         one, other = (
             torch.randn((size, size), device=device.kind).to(torch.bfloat16) for _ in range(2)

@@ -30,6 +30,11 @@ class GroupedAttention:
         """Numbers that one layer keeps of one token."""
         return 2 * self.kv_heads * self.head_dim
 
+    @property
+    def mask_rows(self) -> int:
+        """Rows of the mask for one new token: the query heads of a group stand below each other."""
+        return self.heads // self.kv_heads
+
     def sharded(self, shards: int) -> GroupedAttention:
         """What one of ``shards`` ranks has; a key-value head that cannot be split is copied."""
         return replace(
@@ -73,6 +78,11 @@ class LatentAttention:
     def cached(self) -> int:
         """Numbers that one layer keeps of one token: the latent, and the rotated part of a key."""
         return self.kv_lora_rank + self.qk_rope_head_dim
+
+    @property
+    def mask_rows(self) -> int:
+        """Rows of the mask for one new token: all heads work on the same latents."""
+        return self.heads
 
     def sharded(self, shards: int) -> LatentAttention:
         """What one of ``shards`` ranks has: its heads. Compression and cache are on every rank."""

@@ -14,7 +14,7 @@ from gamekit.errors import BenchmarkFailed
 from gamekit.forward.device import Device
 from gamekit.forward.layers import DecoderLayer, MixtureOfExperts
 from gamekit.forward.shape import Shape
-from gamekit.forward.traffic import BYTES_PER_NUMBER
+from gamekit.forward.traffic import BYTES_PER_NUMBER, room_bytes
 
 PRECISION = "bfloat16"
 # A graph runs the same kernels on the same numbers; a library may sum in another order under one.
@@ -58,10 +58,18 @@ class Graph:
 
 
 class Forward:
-    """One forward of ``tokens`` new tokens behind ``context`` cached ones."""
+    """One forward of ``tokens`` new tokens behind ``context`` cached ones.
+
+    Raises ``UsageFault`` where the device has no room for its caches.
+    """
 
     def __init__(self, stack: Stack, tokens: int, context: int) -> None:
         self.stack = stack
+        stack.device.check_room(
+            room_bytes(stack.shape, tokens, context),
+            f"a cache of {context} tokens in {stack.shape.layers} layers",
+            "give a smaller --set context= or fewer layers",
+        )
         with torch.inference_mode():
             self.input = stack.make(tokens, stack.shape.hidden)
             self._caches = [

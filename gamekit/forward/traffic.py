@@ -9,6 +9,8 @@ from gamekit.forward.shape import Shape
 
 # Of bfloat16, in which all weights and caches are.
 BYTES_PER_NUMBER = 2
+# A cache that holds this part of what is read makes it look faster than the memory.
+_MOST_CACHED = 0.25
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,27 @@ def traffic(shape: Shape, distinct: Sequence[int], tokens: int, context: int) ->
         experts=sum(distinct) * shape.expert_weights * BYTES_PER_NUMBER,
         cache=shape.layers * cached * BYTES_PER_NUMBER,
     )
+
+
+# Scores and what becomes of them, of one layer: eager, and again in the graph's own memory.
+_SCORES_ALIVE = 4
+
+
+def kept_bytes(shape: Shape, tokens: int, context: int) -> int:
+    """Bytes that a forward holds in each layer: its cache, and the mask behind it."""
+    row = shape.attention.cached + tokens * shape.attention.mask_rows
+    return shape.layers * (context + tokens) * row * BYTES_PER_NUMBER
+
+
+def room_bytes(shape: Shape, tokens: int, context: int) -> int:
+    """Bytes that a forward takes beside the weights: what it holds, and one layer's scores."""
+    scores = shape.attention.heads * tokens * (context + tokens)
+    return kept_bytes(shape, tokens, context) + _SCORES_ALIVE * scores * BYTES_PER_NUMBER
+
+
+def stays_cached(read_bytes: int, cache_bytes: int) -> bool:
+    """Whether so much of what is read over and over fits a cache that its time tells of that."""
+    return cache_bytes > _MOST_CACHED * read_bytes
 
 
 def expected_distinct(experts: int, per_token: int, tokens: int) -> float:

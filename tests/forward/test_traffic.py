@@ -10,7 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gamekit.forward.shape import deepseek_v3_slice, llama_8b, shape_of
-from gamekit.forward.traffic import expected_distinct, traffic
+from gamekit.forward.traffic import (
+    expected_distinct,
+    kept_bytes,
+    room_bytes,
+    stays_cached,
+    traffic,
+)
 from gamekit.forward.verdict import verdict
 
 SIZES = st.integers(1, 64)
@@ -81,3 +87,27 @@ def test_expected_experts_are_the_mean_of_even_draws() -> None:
 def test_what_bounds_a_forward(time: float, floor: float, graph: float | None, bound: str) -> None:
     """Slower than its graph: the launches; near the floor: the memory; else the kernels."""
     assert verdict(time, floor, graph) == bound
+
+
+def test_a_forward_holds_its_caches_and_masks_in_every_layer() -> None:
+    """Llama 3 8B holds 128 KiB a token, latent attention 1152 bytes a layer, and masks by head."""
+    assert kept_bytes(llama_8b(), 1, 1023) == 1024 * (128 * 1024 + 32 * 4 * 2)
+    shape = deepseek_v3_slice()
+    assert kept_bytes(shape, 8, 1016) == 4 * 1024 * (1152 + 8 * 128 * 2)
+
+
+@given(tokens=SIZES, context=SIZES)
+def test_room_is_more_than_what_is_read_of_the_cache(tokens: int, context: int) -> None:
+    """The check of free memory has the whole cache in it, and the scores of a layer besides."""
+    for shape in (llama_8b(), deepseek_v3_slice()):
+        held = kept_bytes(shape, tokens, context)
+        assert held > traffic(shape, [], tokens, context).cache
+        assert room_bytes(shape, tokens, context) > held
+
+
+def test_a_buffer_that_a_cache_holds_tells_of_the_cache() -> None:
+    """A quarter of it in the cache is too much; a cache of unknown size, 0, says nothing."""
+    assert stays_cached(2**20, 50_000_000)
+    assert stays_cached(100_000_000, 50_000_000)
+    assert not stays_cached(4096 * 2**20, 50_000_000)
+    assert not stays_cached(2**20, 0)
