@@ -16,10 +16,11 @@ from gamekit.collective.setting import (
     NONE,
     doubts,
     parse_setting,
+    require_read,
     why_not_forced,
     without_forcing,
 )
-from gamekit.errors import UsageFault
+from gamekit.errors import NotApplicable, UsageFault
 from gamekit.host.engine_process import environment_of_engine
 
 MESSAGE = ("batch", "draft_tokens", "hidden")
@@ -40,6 +41,8 @@ def check(case: Mapping[str, Any]) -> None:
             f"{message_bytes(case)} bytes are no whole number of {case['dtype']} values",
             mend=f"give a multiple of {size}",
         )
+    if case["backend"] is not None:  # else it follows from what the ranks' torch finds
+        require_read(parse_setting(case["setting"]), case["backend"])
     if (case["nodes"] > 1) != (case["rendezvous"] is not None):
         raise UsageFault(
             "several hosts need nodes=N and rendezvous=HOST:PORT, the same on each",
@@ -84,18 +87,36 @@ def message_bytes(case: Mapping[str, Any]) -> int:
 def key_of(case: Mapping[str, Any], pool: GroupPool, setting: str) -> GroupKey:
     """The group that a case is measured with, under that setting."""
     python, backend, ranks = case["python"] or sys.executable, case["backend"], case["ranks"]
-    if backend is None or ranks is None:
+    if backend != "gloo":
         gpus = pool.probe(python, case["ready_timeout"])["gpus"]
         backend = backend or ("nccl" if gpus else "gloo")
-        ranks = ranks or (gpus if backend == "nccl" and gpus else 2)
+        if backend == "nccl":
+            ranks = ranks or gpus
+            require_gpus(gpus, ranks, python)
+    ranks = ranks or 2
     host, _, port = (case["rendezvous"] or ":0").rpartition(":")
     place = Place(ranks, case["nodes"], case["node_rank"], host, int(port))
     return GroupKey(place, backend, setting, python, case["timeout"], case["ready_timeout"])
 
 
+def require_gpus(gpus: int, ranks: int, python: str) -> None:
+    """Raise before any rank starts: ``NotApplicable`` without GPUs, ``UsageFault`` for too few."""
+    if not gpus:
+        raise NotApplicable(
+            f"nccl sums between GPUs, and the torch of {python} finds none here",
+            mend="--set backend=gloo measures the CPU, labelled as that",
+        )
+    if ranks > gpus:
+        raise UsageFault(
+            f"{ranks} ranks with nccl need as many GPUs, and there are {gpus} here",
+            mend=f"--set ranks={gpus}, or fewer",
+        )
+
+
 def keys_of(case: Mapping[str, Any], pool: GroupPool) -> list[GroupKey]:
     """All groups that a case takes: its control, what it forces nothing in, and its own."""
     key = key_of(case, pool, NONE)
+    require_read(parse_setting(case["setting"]), key.backend)
     if case["mode"] == "graph" and key.backend == "gloo":
         return []
     settings = [NONE, unforced(case["setting"]), case["setting"]]
@@ -116,6 +137,7 @@ def run(context: Context) -> Iterator[Sample]:
         bytes=message_bytes(context.parameters), ranks=key.place.ranks, backend=key.backend
     )
     size = key.place.size
+    every = [keys_of(case, pool) for case in context.cases]
     label(context, key)
     most = most_iterations(size)
     if context["iterations"] > most:
@@ -126,7 +148,6 @@ def run(context: Context) -> Iterator[Sample]:
     if key.backend == "gloo" and context["mode"] == "graph":
         unknown(context, "CUDA graphs need a GPU: with gloo, on the CPU, only eager is measured")
         return
-    every = [keys_of(case, pool) for case in context.cases]
     pool.plan(one for keys in every for one in keys)
     to_come = [one for keys in every[context.number :] for one in keys]
     pool.keep_only(to_come)

@@ -7,12 +7,15 @@ from collections.abc import Mapping
 
 from gamekit.collective.nccl_log import NcclLog
 from gamekit.errors import UsageFault
+from gamekit.nccl.variables import checked
 
 NONE = "none"
 # A value may hold a plus sign of its own, such as 1e+6.
 _JOINT = re.compile(r"\+(?=[A-Z][A-Z0-9_]*=)")
 _PAIR = re.compile(r"([A-Z][A-Z0-9_]*)=(.+)", re.DOTALL)
 _FAMILIES = ("NCCL_", "TORCH_NCCL_", "CUDA_", "GLOO_")
+# What one backend alone reads.
+_READ_BY = {"nccl": ("NCCL_", "TORCH_NCCL_"), "gloo": ("GLOO_",)}
 # These say where NCCL writes what gamekit reads.
 _OWN = "NCCL_DEBUG"
 # What forces a choice that NCCL makes by itself, and may refuse to make.
@@ -23,8 +26,8 @@ ALGORITHMS = "NCCL_ALGO"
 def parse_setting(text: str) -> dict[str, str]:
     """The variables of ``NAME=value+NAME=value``, or nothing for ``none``.
 
-    Raises ``UsageFault`` for what is no pair, a name given twice, and one that is no setting of a
-    communication library.
+    Raises ``UsageFault`` for what is no pair, a name given twice, one that is no setting of a
+    communication library, and a value that NCCL is known not to understand.
     """
     if text == NONE:
         return {}
@@ -50,7 +53,20 @@ def parse_setting(text: str) -> dict[str, str]:
                 mend="leave it out",
             )
         variables[name] = value
+    # Names that are not known are left to NCCL's log, which says what it took.
+    checked({name: value for name, value in variables.items() if name.startswith("NCCL_")})
     return variables
+
+
+def require_read(variables: Mapping[str, str], backend: str) -> None:
+    """Raise ``UsageFault`` for a variable that this backend does not read: it would say nothing."""
+    for name in variables:
+        reader = next((one for one, begins in _READ_BY.items() if name.startswith(begins)), backend)
+        if reader != backend:
+            raise UsageFault(
+                f"setting={name}={variables[name]}: {backend} does not read {name}",
+                mend=f"leave it out, or measure backend={reader}",
+            )
 
 
 def without_forcing(variables: Mapping[str, str]) -> dict[str, str]:

@@ -15,7 +15,7 @@ import pytest
 from gamekit.bench.discovery import discover
 from gamekit.bench.runner import RunOutcome, run_benchmarks, why_not_here
 from gamekit.bench.sweep import cases_of, parse_settings
-from gamekit.errors import UsageFault
+from gamekit.errors import NotApplicable, UsageFault
 from gamekit.findings import Case, Measurement
 from gamekit.host.capture import capture
 from gamekit.host.redact import Redactor
@@ -27,7 +27,7 @@ import json, os, socket, sys
 if "-c" in sys.argv[1:3]:
     sys.exit(0)
 if "--probe" in sys.argv:
-    print(json.dumps({{"python": "3.12.1", "torch": "2.11.0", "gpus": 2, "nccl": "2.28.9"}}))
+    print(json.dumps({{"python": "3.12.1", "torch": "2.11.0", "gpus": {gpus}, "nccl": "2.28.9"}}))
     sys.exit()
 with open({started!r}, "a") as file:
     file.write(os.environ.get("NCCL_PROTO", "-") + " ")
@@ -62,10 +62,10 @@ def measure(tmp_path: Path) -> Any:
     (tmp_path / "kb" / "findings").mkdir(parents=True)
     (tmp_path / "kb" / "gamekit.yaml").write_text("schema: 1\ntitle: T\nplan: p.md\n")
 
-    def call(*settings: str, log: str = "2.28-nvlink.log") -> RunOutcome:
+    def call(*settings: str, log: str = "2.28-nvlink.log", gpus: int = 2) -> RunOutcome:
         started = str(tmp_path / "started")
         python = tmp_path / "python"
-        ranks = RANKS.format(started=started, log=str(LOGS / log))
+        ranks = RANKS.format(started=started, log=str(LOGS / log), gpus=gpus)
         python.write_text(f"#!{sys.executable}\n{ranks}")
         python.chmod(0o755)
         (outcome,) = run_benchmarks(
@@ -107,7 +107,7 @@ def test_a_setting_is_measured_against_its_control(measure: Any, tmp_path: Path)
 
 def test_the_bandwidths_are_those_of_the_ranks(measure: Any) -> None:
     """Of four ranks the bus bandwidth is one and a half times the algorithm's."""
-    outcome = measure("bytes=8192", "mode=graph", "ranks=4", "backend=nccl")
+    outcome = measure("bytes=8192", "mode=graph", "ranks=4", "backend=nccl", gpus=4)
     samples = cases(outcome)[0].samples
     for latency, algorithm, bus in zip(
         samples["allreduce_latency"],
@@ -191,6 +191,9 @@ def test_without_settings_the_sizes_of_decode_steps_are_swept() -> None:
         (["rendezvous=a"], "no HOST:PORT"),
         (["nodes=2", "rendezvous=a:1", "node_rank=2"], "node_rank=2 of 2"),
         (["setting=x"], "no NAME=value"),
+        (["setting=NCCL_ALGO=foo"], "NCCL does not understand 'foo'"),
+        (["backend=gloo", "setting=none,NCCL_PROTO=LL"], "gloo does not read NCCL_PROTO"),
+        (["backend=nccl", "setting=GLOO_SOCKET_IFNAME=lo"], "nccl does not read GLOO_SOCKET"),
         (["python=/nowhere"], "does not run"),
     ],
 )
@@ -200,10 +203,28 @@ def test_what_does_not_fit_is_refused(pairs: list[str], why: str) -> None:
         cases_of(BENCHMARK, parse_settings(pairs, [BENCHMARK]))
 
 
+@pytest.mark.parametrize(
+    ("gpus", "settings", "kind", "why"),
+    [
+        (0, ["backend=nccl"], NotApplicable, "finds none here"),
+        (0, ["backend=nccl", "ranks=2"], NotApplicable, "finds none here"),
+        (2, ["ranks=3"], UsageFault, "3 ranks with nccl need as many GPUs, and there are 2"),
+        (0, ["setting=none,NCCL_PROTO=LL"], UsageFault, "gloo does not read NCCL_PROTO"),
+    ],
+)
+def test_what_the_gpus_here_cannot_do_is_refused(
+    measure: Any, tmp_path: Path, gpus: int, settings: list[str], kind: type[UsageFault], why: str
+) -> None:
+    """No GPU, too few, or a setting of NCCL without it: no rank is started to find out."""
+    with pytest.raises(kind, match=why):
+        measure("bytes=8192", "mode=eager", *settings, gpus=gpus)
+    assert not (tmp_path / "started").exists()
+
+
 def test_too_long_a_row_is_refused(measure: Any) -> None:
     """Values that would overflow could not be verified."""
     with pytest.raises(UsageFault, match="can be verified for 70 all-reduces"):
-        measure("bytes=8192", "mode=eager", "iterations=71", "ranks=8", "backend=nccl")
+        measure("bytes=8192", "mode=eager", "iterations=71", "ranks=8", "backend=nccl", gpus=8)
 
 
 def test_torch_may_be_in_another_interpreter() -> None:

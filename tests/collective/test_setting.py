@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from gamekit.collective.nccl_log import NcclLog
 from gamekit.collective.setting import doubts, parse_setting, why_not_forced, without_forcing
 from gamekit.errors import UsageFault
+from gamekit.nccl.variables import KNOWN
 
 NAMES = st.from_regex(r"NCCL_[A-Z][A-Z0-9_]{0,15}", fullmatch=True).filter(
-    lambda name: not name.startswith("NCCL_DEBUG")
+    lambda name: not name.startswith("NCCL_DEBUG") and name not in KNOWN
 )
 VALUES = st.from_regex(r"[A-Za-z0-9^:;.]([A-Za-z0-9^:;.+-]{0,12}[a-z0-9])?", fullmatch=True)
 
@@ -46,6 +47,10 @@ def test_a_plus_sign_may_stand_in_a_value() -> None:
         ("NCCL_PROTO=LL+NCCL_PROTO=Simple", "twice"),
         ("LD_PRELOAD=x.so", "no setting of a communication library"),
         ("NCCL_DEBUG=TRACE", "gamekit sets"),
+        ("NCCL_ALGO=foo", "does not understand 'foo'"),
+        ("NCCL_PROTO=LL,foo", "does not understand 'LL,foo'"),
+        ("NCCL_MIN_NCHANNELS=4M", "does not understand '4M'"),
+        ("NCCL_MIN_NCHANNELS=8+NCCL_MAX_NCHANNELS=4", "above NCCL_MAX_NCHANNELS"),
         ("NCCL_DEBUG_FILE=/tmp/x", "gamekit sets"),
     ],
 )
