@@ -184,12 +184,18 @@ class PlanContent:
         return gates.evaluate(self._knowledge, name)
 
     def gone(self) -> list[Gone]:
-        """Measurements that were superseded, disputed, retracted or not reproduced."""
+        """Measurements that were superseded, disputed, retracted or not reproduced.
+
+        Those of other hosts are on the site alone: nobody quotes them for this one.
+        """
         rows = []
         for record in self._knowledge.oldest_first(self._knowledge.of_kind("measurement")):
             standing = self._knowledge.standing(record.id)
             grade = self._knowledge.grade(record.id)
             if grade is not None and grade.name in _NOT_IN_PLAN:
+                continue
+            hosts = {self._own_host, self._knowledge.host(record.id)} - {None}
+            if self._own_host is not None and len(hosts) > 1:
                 continue
             if _REFUSED & set(standing.statuses):
                 reasons = [

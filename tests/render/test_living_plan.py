@@ -12,6 +12,7 @@ from gamekit.findings import Environment
 from gamekit.render.documents import check, render
 from gamekit.render.pages import rendered_documents
 from gamekit.store.load import load
+from gamekit.store.record import RunRecord
 from gamekit.strict_yaml import write_yaml
 
 from .living import PLAN, REPOSITORY, baseline_run, copy_of_repository, put, row, section
@@ -151,6 +152,18 @@ def test_a_review_moves_the_figure_back(root, verdict):
     for heading in ("Current state", "Why, in numbers", "What does not fit"):
         assert section(after, heading) == section(before, heading)
     assert run.findings[0].id in section(after, "Numbers not to quote")
+
+
+def test_a_disputed_figure_of_another_host_stays_out(root):
+    """Nobody quotes it for this host: what became of it is told on the site alone."""
+    before = _plan(root)
+    record = baseline_run(RATES)
+    (finding,) = record.findings
+    elsewhere = finding.subject.model_copy(update={"host": "elsewhere"})
+    finding = finding.model_copy(update={"subject": elsewhere, "series": None})
+    put(root, RunRecord(record.run, (finding,)))
+    _review(root, "disputes", finding.id)
+    assert section(_plan(root), "Numbers not to quote") == section(before, "Numbers not to quote")
 
 
 def test_a_review_that_reproduces_settles_a_shift(root):
