@@ -69,8 +69,7 @@ def _report(report: RenderReport) -> None:
         say(f"removed   {path}, which nothing renders any more")
     say(f"unchanged {len(report.unchanged)} documents")
     for change in report.changes:
-        by = f", by {' and '.join(change.causes)}" if change.causes else ""
-        say(f"conclusion: {change.name}: {change.before} → {change.after}{by}", "strong")
+        say(f"conclusion: {change.in_words()}", "strong")
     for warning in report.warnings:
         say(f"warning: {warning}")
     _list(report.kept, with_diff=True)

@@ -24,6 +24,13 @@ class Change:
     after: str
     causes: tuple[str, ...]
 
+    def in_words(self) -> str:
+        """What moved, and by what: of many figures, such as those of a sweep, the first two."""
+        shown = self.causes if len(self.causes) <= 3 else self.causes[:2]
+        more = f" and {len(self.causes) - len(shown)} more" if shown != self.causes else ""
+        by = f", by {' and '.join(shown)}{more}" if shown else ""
+        return f"{self.name}: {self.before} → {self.after}{by}"
+
 
 def changes(knowledge: Knowledge, before: str, after: str) -> list[Change]:
     """What differs between the conclusions that two renderings of llms.txt list.
