@@ -24,6 +24,7 @@ from gamekit.bench.results import (
     impossible_figure,
     line,
     subject_of,
+    unknown_findings,
 )
 from gamekit.bench.series import Joined, join, told_by_series
 from gamekit.bench.subject import Told
@@ -35,7 +36,7 @@ from gamekit.host.redact import Redactor
 from gamekit.store.append import append_run
 from gamekit.store.load import Base
 from gamekit.store.plain import plain
-from gamekit.store.record import RunRecord, failed_findings, new_run_id, utc_text
+from gamekit.store.record import RunRecord, new_run_id, utc_text
 from gamekit.store.spool import Beginning, Spool, columns
 
 _LONGEST_REASON = 5000
@@ -65,6 +66,7 @@ class _CaseInHand:
     rows: list[dict[str, Any]] = field(default_factory=list)
     spooled: Subject | None = None
     log_position: int = 0
+    finished: bool = False
 
 
 class Execution:
@@ -144,6 +146,7 @@ class Execution:
         except StopIteration:
             if self._engine is not None and self._engine.log is not None:
                 tick_facts(case.context, self._engine.log.ticks(case.log_position))
+            case.finished = True
             self._done.append(case)
             self._now = None
         except UsageFault as error:
@@ -159,7 +162,10 @@ class Execution:
         return False
 
     def fail(self, outcome: str, reason: str) -> None:
-        """End the run as failed or interrupted; what was sampled stays as raw samples."""
+        """End the run as failed or interrupted; what was sampled stays as raw samples.
+
+        Cases that were finished before an interruption keep their figures.
+        """
         if self._failure is None:
             ended = None
             if outcome == "failed" and self._start is not None:
@@ -303,7 +309,7 @@ class Execution:
         warnings = [*self._setup.warnings, *case.context.warnings]
         return Case(
             parameters=redactor.data(case.context.parameters),
-            subject=self._subject_of(case, expected=self.failed),
+            subject=self._subject_of(case, expected=not case.finished),
             samples=columns(case.rows),
             facts=redactor.data(plain(case.context.facts, "facts")),
             warnings=[line(redactor.text(text)) for text in warnings],
@@ -363,17 +369,19 @@ class Execution:
 
     def _findings(self, run: Run) -> tuple[Finding, ...]:
         setup = self._setup
-        if run.outcome != "done":
-            return self._failed(run)
+        if run.outcome == "failed":
+            subjects = [self._subject_of(case, expected=True) for case in self._done[-1:]]
+            return self._unknown(run, (subjects or [self._first_subject])[-1], run.id)
         findings: list[Finding] = []
         begun: dict[str, Series] = {}
-        for case in self._done:
+        measured = [case for case in self._done if run.outcome == "done" or self._holds(case)]
+        for case in measured:
             found, joined = case_findings(
                 run,
                 self.benchmark,
                 case.context,
                 case.rows,
-                prefix=run.id if len(self._cases) == 1 else f"{run.id}.{case.number + 1}",
+                prefix=self._prefix(case.number),
                 base=setup.base,
                 told=setup.series,
                 redactor=setup.redactor,
@@ -381,22 +389,33 @@ class Execution:
             findings.extend(found)
             self.joined.extend(joined)
             begun.update({one.begins.id: one.begins for one in joined if one.begins is not None})
+        if run.outcome == "interrupted":
+            findings += self._interrupted(run)
         return (*begun.values(), *findings)
 
-    def _failed(self, run: Run) -> tuple[Finding, ...]:
-        subject = (
-            self._subject_of(self._done[-1], expected=True) if self._done else self._first_subject
-        )
-        series: dict[str, str] = {}
-        for measures in self.benchmark.headlines:
-            try:
-                found = join(measures, subject, self._setup.base, self._setup.series, run.id)
-            except UsageFault:
-                continue
-            if found.begins is None and found.series is not None:
-                series[measures.metric] = found.series
-        units = {one.metric: one.unit for one in self.benchmark.headlines}
-        return failed_findings(run, units, subject, series)
+    def _holds(self, case: _CaseInHand) -> bool:
+        """Whether a case of a run that was interrupted is as good as one of a run that is done."""
+        impossible = impossible_figure(self.benchmark, case.context, case.rows)
+        return case.finished and impossible is None
+
+    def _prefix(self, number: int) -> str:
+        return self.run_id if len(self._cases) == 1 else f"{self.run_id}.{number + 1}"
+
+    def _interrupted(self, run: Run) -> tuple[Finding, ...]:
+        """What is unknown of the case that was interrupted, or had no time to begin."""
+        last = self._done[-1] if self._done else None
+        number = 0 if last is None else last.number + last.finished
+        if number == len(self._cases):
+            return ()
+        context = self._context(self._cases[number])
+        if last is not None and not last.finished:
+            context = last.context
+        subject = subject_of(context, self._setup.redactor, expected=True)
+        return self._unknown(run, subject, self._prefix(number))
+
+    def _unknown(self, run: Run, subject: Subject, prefix: str) -> tuple[Finding, ...]:
+        setup = self._setup
+        return unknown_findings(run, self.benchmark, subject, prefix, setup.base, setup.series)
 
     def _beginning(self) -> Beginning:
         return Beginning(

@@ -15,7 +15,7 @@ from gamekit.host.redact import Redactor
 from gamekit.quantity import LARGEST, Quantity
 from gamekit.store.load import Base
 from gamekit.store.plain import plain
-from gamekit.store.record import title_of_metric
+from gamekit.store.record import failed_findings, title_of_metric
 
 _LONGEST_LINE = 300
 
@@ -74,6 +74,30 @@ def case_findings(  # noqa: PLR0913 - all that a finding is made of, by keyword
             )
         )
     return findings, joined
+
+
+def unknown_findings(
+    run: Run,
+    benchmark: Benchmark,
+    subject: Subject,
+    prefix: str,
+    base: Base | None,
+    told: Mapping[str, Series],
+) -> tuple[Finding, ...]:
+    """The headlines of a run that is not done, each unknown, in the series that it would join."""
+    series: dict[str, str] = {}
+    for measures in benchmark.headlines:
+        try:
+            found = join(measures, subject, base, told, run.id)
+        except UsageFault:
+            continue
+        if found.begins is None and found.series is not None:
+            series[measures.metric] = found.series
+    units = {one.metric: one.unit for one in benchmark.headlines}
+    return tuple(
+        one.model_copy(update={"id": prefix + one.id.removeprefix(run.id)})
+        for one in failed_findings(run, units, subject, series)
+    )
 
 
 def failures(rows: Sequence[Mapping[str, Any]]) -> tuple[int, str]:

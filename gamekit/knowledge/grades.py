@@ -145,7 +145,8 @@ class Grades:
 
 
 def _failure(finding: Measurement, run: Run) -> tuple[str, ...]:
-    if run.outcome != "done":
+    # What an interrupted run has figures of was finished before.
+    if run.outcome == "failed" or (run.outcome == "interrupted" and not finding.value.is_known):
         return (
             f"the run {'failed' if run.outcome == 'failed' else 'was interrupted'}: {run.reason}",
         )

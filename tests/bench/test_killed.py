@@ -12,6 +12,7 @@ from workbench import COUNTING, knowledge_base
 
 from gamekit.bench.runner import run_benchmarks
 from gamekit.findings import Measurement, Run
+from gamekit.knowledge import build
 from gamekit.store.load import load
 from gamekit.store.spool import SPOOL_FOLDER
 
@@ -33,10 +34,10 @@ def root(tmp_path: Path) -> Path:
     return knowledge_base(tmp_path / "kb", {"stuck": stuck, "counting": COUNTING})
 
 
-def ended_by(root: Path, number: signal.Signals) -> tuple[int, str]:
+def ended_by(root: Path, number: signal.Signals, program: str = PROGRAM) -> tuple[int, str]:
     """Start the stuck benchmark, send the signal after its second sample; code and output."""
     process = subprocess.Popen(
-        [sys.executable, "-c", PROGRAM, str(root)], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", program, str(root)], stdout=subprocess.PIPE, text=True
     )
     with process:
         assert process.stdout is not None
@@ -44,6 +45,23 @@ def ended_by(root: Path, number: signal.Signals) -> tuple[int, str]:
         process.send_signal(number)
         output = process.stdout.read()
     return process.returncode, output
+
+
+def test_cases_finished_before_an_interruption_keep_their_figures(root: Path) -> None:
+    """The figure of the first case counts, in its series; that of the second is unknown."""
+    sweep = "append=True, settings=['requests=1,5']"
+    assert ended_by(root, signal.SIGINT, PROGRAM.replace("append=True", sweep)) == (0, "True\n")
+    base = load(root)
+    (run,) = base.runs.values()
+    assert run.outcome == "interrupted"
+    assert [case.samples["decode_rate"] for case in run.cases] == [[80.0], [80.0, 81.0]]
+    first, second = (base.records[f"{run.id}.{n}.decode_rate"].finding for n in (1, 2))
+    assert isinstance(first, Measurement)
+    assert isinstance(second, Measurement)
+    assert first.value.samples == [80.0]
+    assert first.series in base.records
+    assert second.value.unknown == "interrupted by Ctrl-C"
+    build(base)
 
 
 def figure(root: Path, run: Run) -> Measurement:

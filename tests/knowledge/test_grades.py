@@ -145,7 +145,7 @@ def test_what_the_stand_in_gave_is_simulated_whatever_its_samples() -> None:
     [
         (steady("m", 80, None), {"outcome": "failed", "reason": "no answer"}, "the run failed: no"),
         (
-            steady("m", 80, None),
+            measurement("m", {"unknown": "killed", "unit": "tok/s"}),
             {"outcome": "interrupted", "reason": "killed"},
             "the run was interrupted: killed",
         ),
@@ -153,11 +153,19 @@ def test_what_the_stand_in_gave_is_simulated_whatever_its_samples() -> None:
     ],
 )
 def test_a_run_that_gave_nothing_failed(item: Data, of_run: Data, why: str) -> None:
-    """A run that is not done, or a value that is unknown, is failed with the reason."""
+    """A run that failed, or a value that is unknown, is failed with the reason."""
     found = grade(item, engine=ENGINE, **of_run)
     assert found is not None
     assert found.name == "failed"
     assert found.why[0].startswith(why)
+
+
+def test_what_was_finished_before_an_interruption_is_graded_by_its_samples() -> None:
+    """A figure of an interrupted run is one that was measured to its end."""
+    of_run = {"outcome": "interrupted", "reason": "interrupted by Ctrl-C"}
+    found = grade(steady("m", 80, None), engine=ENGINE, **of_run)
+    assert found is not None
+    assert found.name == "adequate"
 
 
 def test_a_run_that_tells_of_no_engine_measured_no_target() -> None:
