@@ -66,9 +66,12 @@ def parse(given: Given) -> Taken:
 
 def _figures(benchmark: Fields, number: int) -> list[Figure]:
     metrics = benchmark.inner("metrics")
-    completed = metrics.inner("request_totals").count("successful")
+    totals = metrics.inner("request_totals")
+    completed, sent = totals.count("successful"), totals.count("total")
     if not completed:
         raise benchmark.missing("metrics.request_totals.successful")
+    if sent is not None and completed > sent:
+        raise totals.wrong("successful", f"more than total, {sent}")
     config = benchmark.inner("config")
     subject, parameters = _subject(config)
     confidence = config.number("confidence")

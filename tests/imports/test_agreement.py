@@ -110,3 +110,18 @@ def test_a_rate_that_its_times_do_not_give_is_named(
     lines[line][field] = value
     with pytest.raises(UsageFault, match=rf"given:{line + 1}: (output_throughput|last_ttft) is "):
         from_text(tmp_path, "\n".join(map(json.dumps, lines)))
+
+
+def test_more_successes_than_requests_of_guidellm_are_named(tmp_path: Path) -> None:
+    """Of four requests not five can have succeeded."""
+    data = json.loads((DATA / "guidellm.json").read_text("utf-8"))
+    data["benchmarks"][0]["metrics"]["request_totals"]["successful"] = 5
+    with pytest.raises(UsageFault, match=r"request_totals\.successful is more than total, 4: 5"):
+        from_text(tmp_path, json.dumps(data))
+
+
+def test_a_giant_version_of_nccl_is_named(tmp_path: Path) -> None:
+    """A number with more digits than a version has is refused with its field."""
+    data = json.loads((DATA / "nccl-tests.json").read_text("utf-8"))
+    with pytest.raises(UsageFault, match="given:1: nccl_version is no version"):
+        from_text(tmp_path, json.dumps({**data, "nccl_version": 2**70}))
