@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from gamekit.commands.options import as_json_option
 from gamekit.commands.terminal import paragraph, print_json, say
 from gamekit.commands.wording import counted
+
+if TYPE_CHECKING:
+    from gamekit.analysis.summary import Summary
 
 
 @click.command("check")
@@ -22,16 +26,30 @@ def command(as_json: bool) -> None:
     """
     from gamekit.analysis.summary import summarize
     from gamekit.bench.discovery import discover, raise_problems
+    from gamekit.errors import KnowledgeError, KnowledgeErrors
     from gamekit.knowledge import build
     from gamekit.store.load import load
     from gamekit.store.root import find_root
 
     root = find_root(Path.cwd())
-    summary = summarize(build(load(root)))
-    raise_problems(discover(root))
+    benchmarks = discover(root)
+    try:
+        summary = summarize(build(load(root)))
+    except KnowledgeError as error:
+        if not benchmarks.problems:
+            raise
+        wrong = error.problems if isinstance(error, KnowledgeErrors) else [error]
+        raise KnowledgeErrors([*wrong, *benchmarks.problems]) from error
     if as_json:
         print_json(summary.as_json())
-        return
+    else:
+        _tell(summary)
+    raise_problems(benchmarks)
+    if not as_json:
+        say("no errors", "good")
+
+
+def _tell(summary: Summary) -> None:
     findings = counted(sum(summary.kinds.values()), "finding")
     files, runs = counted(summary.files, "file"), counted(summary.runs, "run")
     say(f"{findings} in {files}, {runs}", "strong")
@@ -41,7 +59,6 @@ def command(as_json: bool) -> None:
     _counts("gates", {outcome: len(ids) for outcome, ids in summary.gates.items()})
     for warning in summary.warnings:
         paragraph(f"warning: {warning}")
-    say("no errors", "good")
 
 
 def _counts(name: str, counts: Mapping[str, int]) -> None:

@@ -283,3 +283,21 @@ def test_a_broken_benchmark_file_is_told_and_hides_no_other(
     assert "broken.py:1" in refused(1, "bench", "--list")
     assert "broken.py:1" in refused(1, "check")
     gamekit("bench", "steady")
+
+
+def test_check_tells_a_broken_benchmark_beside_all_else(
+    bench: Path, refused: Callable[..., str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A file that cannot be imported hides neither what there is nor what else is wrong."""
+    (bench / "benchmarks" / "broken.py").write_text("x = (\n", encoding="utf-8")
+    capsys.readouterr()
+    assert run(["check"]) == 1
+    shown = capsys.readouterr()
+    assert "kinds:" in shown.out
+    assert "no errors" not in shown.out
+    assert "broken.py:1" in shown.err
+    wrong = "schema: 1\ntitle: Wrong\nfindings:\n  - id: odd\n    kind: nothing\n"
+    (bench / "findings" / "wrong.yaml").write_text(wrong, encoding="utf-8")
+    told = refused(1, "check")
+    assert "wrong.yaml:" in told
+    assert "broken.py:1" in told
