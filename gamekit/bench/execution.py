@@ -25,6 +25,7 @@ from gamekit.bench.results import (
     line,
     subject_of,
     unknown_findings,
+    without_figure,
 )
 from gamekit.bench.series import Joined, join, told_by_series
 from gamekit.bench.subject import Told
@@ -295,11 +296,8 @@ class Execution:
             for name in names
         ):
             return
-        reasons = "; ".join(dict.fromkeys(_reasons(self._done)))
-        why = failures(rows)[1] or (
-            f"no replicate gave a figure: {reasons or 'the benchmark yielded no sample'}"
-        )
-        self.fail("failed", why)
+        reasons = "; ".join(dict.fromkeys(_reasons(self._done))) or without_figure(names, rows)
+        self.fail("failed", failures(rows)[1] or f"no replicate gave a figure: {reasons}")
 
     def _subject_of(self, case: _CaseInHand, *, expected: bool) -> Subject:
         return subject_of(case.context, self._setup.redactor, expected=expected)

@@ -111,6 +111,20 @@ def failures(rows: Sequence[Mapping[str, Any]]) -> tuple[int, str]:
     return len(errors), f"{how_many} of {of} failed, the first with: {errors[0]}"
 
 
+def without_figure(metrics: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
+    """Why samples gave no figure of ``metrics``, the declared headlines, where nobody says it."""
+    if not rows:
+        return "the benchmark yielded no sample"
+    columns = dict.fromkeys(name for row in rows for name in row)
+    declared = ", ".join(metrics)
+    if columns.keys() & set(metrics):
+        return f"{declared} is empty in all samples ({len(rows)})"
+    return (
+        f"its samples have {', '.join(columns) or 'no column'}, and not {declared}, which it"
+        " declares: a figure needs a column of the name that Measures(...) has"
+    )
+
+
 def subject_of(context: Context, redactor: Redactor, *, expected: bool = False) -> Subject:
     """The subject of a case as it is recorded; ``expected`` as in ``Context.belonging``."""
     subject = context.belonging(expected=expected)

@@ -206,7 +206,8 @@ def test_a_swept_default_is_a_case_a_value_and_belongs_to_the_subject(tmp_path: 
         ('yield {"decode_rate": 1.0}; raise SystemExit(3)', "SystemExit: 3 (counting.py:9)", [1.0]),
         ("raise GeneratorExit", "GeneratorExit", None),
         ('yield {"error": "reset by peer"}', "every one of 5 replicates failed", [None]),
-        ('yield {"number": 1}', "no replicate gave a figure", [None]),
+        ('yield {"number": 1}', "its samples have number, and not decode_rate", [None]),
+        ('yield {"decode_rate": None}', "decode_rate is empty in all samples", [None]),
         ("return", "the benchmark yielded no sample", None),
     ],
 )
@@ -227,7 +228,7 @@ def test_a_failed_run_is_recorded_with_its_reason_and_no_number(
     if samples is not None and samples != [None]:
         assert kept == [samples]
     else:
-        assert not any(kept)
+        assert not any(any(column or ()) for column in kept)
     assert no_spool_is_left(root)
 
 
