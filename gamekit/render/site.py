@@ -14,7 +14,16 @@ from gamekit.analysis.standing_conclusions import standing_conclusions
 from gamekit.bench.discovery import discover
 from gamekit.bench.module import Benchmark, Needs
 from gamekit.errors import GamekitError
-from gamekit.findings import Claim, Finding, ImportSource, Measurement, RunSource, Subject, Unknown
+from gamekit.findings import (
+    Claim,
+    Finding,
+    ImportSource,
+    Measurement,
+    Run,
+    RunSource,
+    Subject,
+    Unknown,
+)
 from gamekit.quantity import Quantity
 from gamekit.render import markdown
 from gamekit.render.markdown import Markdown
@@ -164,6 +173,10 @@ class SiteContent:
         """The command that runs a benchmark and records what it measured."""
         server = " --url http://127.0.0.1:30000" if benchmark.needs == Needs.SERVER else ""
         return f"gamekit bench {benchmark.name}{server} --append"
+
+    def warnings(self, run: Run) -> list[str]:
+        """What a run warned of, once each: the cases of a sweep repeat each other."""
+        return list(dict.fromkeys(warning for case in run.cases for warning in case.warnings))
 
     def benchmarks(self) -> list[Benchmark]:
         """The benchmarks of this knowledge base, by name."""

@@ -7,11 +7,12 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from gamekit.findings import Environment
+from gamekit.findings import Case, Environment
 from gamekit.render.documents import render
 from gamekit.render.pages import rendered_documents
 from gamekit.store.load import load
@@ -112,3 +113,18 @@ def test_the_history_says_which_key_numbers_rest_on_a_boot_that_is_gone(tmp_path
     put(root, baseline_run([1.0], number=2, environment=boots[1]))
     assert "| **gone** |" in row("baseline-decode-rate")
     assert "| unknown |" in row("eagle3-decode-rate")
+
+
+def test_a_warning_of_all_cases_of_a_sweep_is_shown_once(tmp_path: Path) -> None:
+    """Two cases with one warning in common and one of its own: two lines, in their order."""
+    root = copy_of_repository(tmp_path)
+    record = baseline_run([69.8, 70.1, 70.3, 69.9, 70.2])
+    cases = [Case(warnings=["random ids"]), Case(warnings=["random ids", "others waited"])]
+    put(root, replace(record, run=record.run.model_copy(update={"cases": cases})))
+    documents, _ = rendered_documents(load(root))
+    (page,) = [one.text for one in documents if record.run.id in one.text and "Each is" in one.text]
+    shown = page[page.index(record.run.id) :]
+    assert [line for line in shown.splitlines() if line.startswith("- ")] == [
+        "- random ids",
+        "- others waited",
+    ]
