@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+from machines import install_nvml
 
 
 @pytest.fixture
@@ -16,12 +17,3 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
     install_nvml("raise ImportError('no such library')\n", tmp_path, monkeypatch)
     return folder
-
-
-def install_nvml(text: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Put a module of that text in the place of nvidia-ml-py, for this process and its children."""
-    place = folder / "python"
-    place.mkdir(exist_ok=True)
-    (place / "pynvml.py").write_text(text, encoding="utf-8")
-    monkeypatch.syspath_prepend(place)
-    monkeypatch.setenv("PYTHONPATH", str(place))

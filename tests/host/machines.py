@@ -1,4 +1,4 @@
-"""A program named nvidia-smi that answers what it is asked for, as a test wants it."""
+"""A program named nvidia-smi and an NVML that answer what they are asked, as a test wants it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+
+import pytest
 
 RECORDED = Path(__file__).resolve().parent.parent / "data" / "host"
 
@@ -90,3 +92,12 @@ def install_text(folder: Path, text: str) -> Path:
     program.write_text(text, encoding="utf-8")
     program.chmod(0o755)
     return program
+
+
+def install_nvml(text: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Put a module of that text in the place of nvidia-ml-py, for this process and its children."""
+    place = folder / "python"
+    place.mkdir(exist_ok=True)
+    (place / "pynvml.py").write_text(text, encoding="utf-8")
+    monkeypatch.syspath_prepend(place)
+    monkeypatch.setenv("PYTHONPATH", str(place))

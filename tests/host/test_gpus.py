@@ -10,10 +10,9 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import install_nvml
 from hypothesis import given
 from hypothesis import strategies as st
-from machines import H200, install, install_text
+from machines import H200, install, install_nvml, install_text
 
 from gamekit.findings.subject import Environment
 from gamekit.host import smi
