@@ -11,6 +11,7 @@ from gamekit.bench.context import Context
 from gamekit.bench.floor import RunFloor, floor_for
 from gamekit.bench.module import ERROR, Parameter
 from gamekit.bench.prompts import RANDOM_IDS, prompt_set, random_ids
+from gamekit.streaming.contradictions import contradictions
 from gamekit.streaming.figures import stream_figures
 from gamekit.streaming.record import StreamRecord
 from gamekit.streaming.requests import (
@@ -21,6 +22,8 @@ from gamekit.streaming.requests import (
 )
 
 Row = dict[str, Any]
+# Of an answer: what of its counts cannot be true at once.
+_CONTRADICTION = "contradiction"
 
 # Parameters of every such benchmark; those that say how many requests are its own.
 TEMPERATURE = Parameter("temperature", float, 0.0, "sampling temperature", low=0, high=10)
@@ -90,6 +93,7 @@ def answer_row(record: StreamRecord, notices: Counter[str]) -> Row:
     figures = stream_figures(record)
     notices.update(figures.warnings)
     speculation = record.speculation
+    contradicted = contradictions(record)
     return {
         "ttft": figures.ttft_ms,
         "time_per_output_token": figures.time_per_output_token_ms,
@@ -106,13 +110,21 @@ def answer_row(record: StreamRecord, notices: Counter[str]) -> Row:
         "finish_reason": record.finish_reason,
         "verify_count": None if speculation is None else speculation.verify_count,
         "correct_drafts": None if speculation is None else speculation.correct_drafts,
+        # A column only where there is something to say.
+        **({_CONTRADICTION: "; ".join(contradicted)} if contradicted else {}),
     }
 
 
 def judge_counts(context: Context, rows: Sequence[Row]) -> None:
-    """A server that counts more tokens than were asked for is not believed."""
+    """A server is not believed that counts more tokens than asked for, or contradicts itself."""
     if any((row.get("output_tokens") or 0) > context["max_tokens"] for row in rows):
         context.flaw("the server counted more tokens than were asked for")
+    contradicted = [row[_CONTRADICTION] for row in rows if row.get(_CONTRADICTION)]
+    if contradicted:
+        context.flaw(
+            f"the counts of {len(contradicted)} of {len(rows)} answers contradict themselves, the"
+            f" first: {contradicted[0]}"
+        )
 
 
 def judge_speculation(context: Context, rows: Sequence[Row], *flawed: str) -> None:

@@ -58,6 +58,7 @@ class StreamReader:
         self._finish_reason: str | None = None
         self._speculation: SpeculationCounters | None = None
         self._retractions: int | None = None
+        self._fell: str | None = None
 
     def feed(self, at_ms: float, piece: bytes) -> None:
         """Take body bytes (chunk framing already off) that were read at ``at_ms``."""
@@ -95,6 +96,8 @@ class StreamReader:
 
     def _remember(self, event: StreamEvent) -> None:
         if event.completion_tokens is not None:
+            if event.completion_tokens < (self._completion_tokens or 0):
+                self._note_fall("tokens", self._completion_tokens, event.completion_tokens)
             self._completion_tokens = event.completion_tokens
             self._count_source = event.count_source
         if event.prompt_tokens is not None:
@@ -104,9 +107,20 @@ class StreamReader:
         if event.finish_reason is not None:
             self._finish_reason = event.finish_reason
         if event.speculation is not None:
-            self._speculation = event.speculation
+            self._take_speculation(event.speculation)
         if event.retractions is not None:
             self._retractions = event.retractions
+
+    def _take_speculation(self, told: SpeculationCounters) -> None:
+        before, self._speculation = self._speculation, told
+        if before is None:
+            return
+        self._note_fall("verifies", before.verify_count, told.verify_count)
+        self._note_fall("correct drafts", before.correct_drafts, told.correct_drafts)
+
+    def _note_fall(self, what: str, before: int | None, after: int | None) -> None:
+        if self._fell is None and after is not None and after < (before or 0):
+            self._fell = f"the count of {what} fell from {before} to {after}"
 
     def _fail(self, kind: FailureKind, message: str) -> None:
         # The first failure is the cause; what follows is its consequence.
@@ -144,6 +158,7 @@ class StreamReader:
             retractions=self._retractions,
             failure=self._judge(response, broken_off),
             time_source=time_source,
+            fell=self._fell,
         )
 
     def _judge(

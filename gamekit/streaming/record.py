@@ -70,7 +70,7 @@ class StreamRecord:
     ``first_token_ms`` is the time to the first token of any sort, reasoning included (TTFT).
     ``completion_tokens`` is what the engine counted, never what was asked for; ``requested_tokens``
     is what was asked for. None is not known. The tokens of a record with a ``failure`` do not
-    count.
+    count. ``fell`` says which cumulative count was told lower than before, where one was.
 
     ``time_source`` *kernel*: all times are of the kernel's receipt of the last segment of each
     read, whatever the client was busy with. *reading*: of the read itself, after whatever the
@@ -94,3 +94,4 @@ class StreamRecord:
     retractions: int | None
     failure: StreamFailure | None
     time_source: TimeSource = "reading"
+    fell: str | None = None

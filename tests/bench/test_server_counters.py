@@ -1,0 +1,55 @@
+"""Servers whose counts cannot be true: what is measured of them is told as inadequate."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from test_serving_decode import SPECULATING, generated
+from workbench import engine
+
+from gamekit.bench.runner import run_benchmarks
+from gamekit.findings import Measurement
+
+FEW = {
+    "serving_decode": ["requests=2", "max_tokens=9", "warmup=0"],
+    "speculation_cycle": ["requests=2", "max_tokens=9", "warmup=0"],
+    "serving_load": ["requests=4", "concurrency=2", "repeats=1", "max_tokens=9", "warmup=0"],
+}
+
+
+def told(**counts: Any) -> list[dict[str, Any]]:
+    """Nine tokens, one a chunk, and these counts with the last of them."""
+    events = generated(9, 9)
+    events[-1]["meta_info"].update(counts)
+    return events
+
+
+def measured(name: str, events: list[dict[str, Any]]) -> dict[str, Measurement]:
+    with engine(SPECULATING, events, gap_s=0.002) as url:
+        (outcome,) = run_benchmarks(None, [name], urls=[url], settings=FEW[name])
+    assert outcome.record is not None
+    assert outcome.record.run.outcome == "done", outcome.record.run.reason
+    return {one.metric: one for one in outcome.record.findings if isinstance(one, Measurement)}
+
+
+@pytest.mark.parametrize("name", FEW)
+def test_counts_that_contradict_each_other_are_a_flaw_of_every_figure(name: str) -> None:
+    """Twenty verifies of three tokens each in an answer of nine tokens: nothing is believed."""
+    found = measured(name, told(spec_verify_ct=20, spec_num_correct_drafts=40))
+    assert found["accept_length"].value.samples is not None
+    for one in found.values():
+        assert any("answers contradict themselves, the first: 20 verifies" in f for f in one.flaws)
+
+
+def test_a_count_that_falls_at_the_end_is_a_flaw() -> None:
+    """Nine tokens that become four with the last chunk give a rate that is not believed."""
+    found = measured("serving_decode", told(completion_tokens=4))
+    assert any("fell from 8 to 4" in flaw for flaw in found["decode_rate"].flaws)
+
+
+def test_counts_that_go_together_are_no_flaw() -> None:
+    """Eight verifies without a correct draft are what nine tokens one by one come of."""
+    found = measured("serving_decode", told(spec_verify_ct=8, spec_num_correct_drafts=0))
+    assert found["accept_length"].value.samples == [1.0, 1.0]
+    assert not any("contradict" in flaw for one in found.values() for flaw in one.flaws)
