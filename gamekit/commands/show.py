@@ -138,8 +138,11 @@ def _field(name: str, text: str) -> None:
 
 
 def _content(name: str, content: Any, indent: str = "") -> None:
-    """One field of a record: texts as they are, lists and mappings below the field's name."""
-    label = f"{indent}{name.replace('_', ' ')}:"
+    """One field of a record: texts as they are, lists and mappings below the field's name.
+
+    What lies within a field is named as it is: NCCL_ALGO is a variable.
+    """
+    label = f"{indent}{name if indent else name.replace('_', ' ')}:"
     if isinstance(content, Mapping):
         say(label)
         for inner, value in content.items():
@@ -152,7 +155,7 @@ def _content(name: str, content: Any, indent: str = "") -> None:
             else:
                 paragraph(f"- {value}", f"{indent}  ")
     else:
-        paragraph(f"{name.replace('_', ' ')}: {content}", indent)
+        paragraph(f"{label.strip()} {content}", indent)
 
 
 def _shifted(shift: Mapping[str, Any]) -> None:

@@ -124,6 +124,31 @@ def test_show_evaluates_a_claim(base: Path, gamekit: Command) -> None:
     assert "contradicted" in gamekit("show", "stated-gain")
 
 
+def test_show_leaves_names_of_variables_as_they_are(base: Path, gamekit: Command) -> None:
+    """What is typed, such as NCCL_P2P_LEVEL, is shown so, as name and within a text."""
+    text = """\
+schema: 1
+findings:
+  - id: links
+    kind: setting
+    title: Settings of the links
+    component: nccl
+    reaches: all
+    verify: [look]
+    why: it is faster
+    variables: {NCCL_P2P_LEVEL: SYS}
+    persisted_in: sitecustomize.py
+    effect: NCCL_P2P_LEVEL=SYS is faster
+    candidates: {NCCL_IB_DISABLE: 0 or 1}
+    source: {kind: investigation, messages: ["1"]}
+"""
+    (base / "findings" / "links.yaml").write_text(text, encoding="utf-8")
+    shown = gamekit("show", "links")
+    assert "  NCCL_P2P_LEVEL: SYS\n" in shown
+    assert "effect: NCCL_P2P_LEVEL=SYS is faster\n" in shown
+    assert "  NCCL_IB_DISABLE: 0 or 1\n" in shown
+
+
 def test_show_says_why_a_figure_is_unknown(base: Path, gamekit: Command) -> None:
     """An unknown figure gives its reason and no number."""
     assert "cycle_time: unknown: nobody measured it" in gamekit("show", "cost")
