@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -159,12 +160,26 @@ def _one(parameter: Parameter, settings: Mapping[str, Sequence[str]]) -> float:
 
 def _secrets(command: ReadyCommand) -> list[str]:
     found = [value for name, value in command.variables.items() if is_secret_name(name)]
+    return found + _secrets_among(command.words)
+
+
+def _secrets_among(words: Sequence[str]) -> list[str]:
+    found: list[str] = []
     before = ""
-    for word in command.words:
+    for word in words:
         name, sign, value = word.partition("=")
         if sign and is_secret_name(name):
             found.append(value)
         elif before.startswith("-") and "=" not in before and is_secret_name(before):
             found.append(word)
+        elif len(within := _split(word)) > 1:
+            found += _secrets_among(within)  # the command of a shell: bash -c '...'
         before = word
     return found
+
+
+def _split(word: str) -> list[str]:
+    try:
+        return shlex.split(word)
+    except ValueError:
+        return word.split()

@@ -22,8 +22,8 @@ from gamekit.findings import Launch
 from gamekit.findings.subject import Setting
 from gamekit.host.capture import engine_variables
 from gamekit.host.engine_process import environment_of_engine
-from gamekit.host.redact import Redactor
-from gamekit.launch.command import ReadyCommand
+from gamekit.host.redact import HIDDEN, Redactor, is_secret_name
+from gamekit.launch.command import LaunchCommand, ReadyCommand
 from gamekit.launch.log import Tick
 from gamekit.launch.process import LaunchedEngine, how_it_ended, wait_until_healthy
 from gamekit.streaming.server_identity import Api
@@ -115,6 +115,21 @@ def launched(
             begins(f"these processes of an engine could not be ended: {process.left}")
 
 
+def _filled_in(
+    command: LaunchCommand, ready: ReadyCommand, values: Mapping[str, str], redactor: Redactor
+) -> dict[str, Setting]:
+    """What its placeholders stand for; that of a secret flag or variable is hidden, however short.
+
+    Redacted before it is typed: a key may consist of digits, and no redactor finds it in a number.
+    """
+    hidden = {use.key for use in ready.uses if is_secret_name(use.name)}
+    return {
+        key: HIDDEN if key in hidden else _typed(redactor.text(value))
+        for key, value in values.items()
+        if key in command.placeholders
+    }
+
+
 def _both(begins: Progress, progress: Progress) -> Progress:
     """``progress``, of which ``begins`` is told twice a minute: it is seen in a file as well."""
     told = time.monotonic()
@@ -142,11 +157,7 @@ def _start_all(
         process: ServerStart(
             id=f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(4)}",
             process=process,
-            parameters={
-                key: _typed(value)
-                for key, value in values.items()
-                if key in plan.commands[number].placeholders
-            },
+            parameters=_filled_in(plan.commands[number], process.command, values, redactor),
             redactor=redactor,
         )
         for number, process in enumerate(processes)
@@ -242,7 +253,7 @@ def _told_by_start(plan: LaunchPlan, start: ServerStart, engine: EngineFacts) ->
             engine,
             is_local=True,
             log=process.log,
-            parameters=_told_nowhere(plan, command, known),
+            parameters=_told_nowhere(plan, command, known, start.redactor),
         ),
         told=tuple(told),
         facts=facts,
@@ -263,7 +274,7 @@ def _imposed(text: str | None) -> float | None:
 
 
 def _told_nowhere(
-    plan: LaunchPlan, command: ReadyCommand, known: Mapping[str, Field]
+    plan: LaunchPlan, command: ReadyCommand, known: Mapping[str, Field], redactor: Redactor
 ) -> dict[str, Setting]:
     """What placeholders stand for and no field of the subject tells, by flag or variable.
 
@@ -281,7 +292,7 @@ def _told_nowhere(
         values = found.setdefault(use.name, [])
         if use.value not in values:
             values.append(use.value)
-    return {name: _typed(" ".join(values)) for name, values in found.items()}
+    return {name: _typed(redactor.text(" ".join(values))) for name, values in found.items()}
 
 
 def _tells(name: str, field: Field, value: str) -> bool:

@@ -245,14 +245,30 @@ def test_an_engine_that_dies_in_mid_run_fails_the_run_with_its_last_words(
     assert run.cases[0].samples["output_tokens"][0] == 5
 
 
-def test_keys_are_not_recorded(root: Path, tmp_path: Path) -> None:
-    """A key of the command is in no part of the run file, also where the engine prints it."""
-    (outcome,) = bench(root, f"{script(tmp_path)} --api-key {{key}}", settings=["key=hush-hush-1"],
-                       append=True)  # fmt: skip
+@pytest.mark.parametrize("key", ["hush-hush-1", "4711081512", "0815471108", "4711e2"])
+@pytest.mark.parametrize(
+    "form", ["{engine} --api-key {{k}}", "sh -c 'exec {engine} --api-key {{k}} --port {{port}}'"]
+)
+def test_keys_are_not_recorded(root: Path, tmp_path: Path, key: str, form: str) -> None:
+    """A key of the command is in no part of the run file, also where the engine prints it.
+
+    Nor where it consists of digits, or stands within the command of a shell.
+    """
+    command = form.format(engine=script(tmp_path))
+    (outcome,) = bench(root, command, settings=[f"k={key}"], append=True)
     assert outcome.file is not None
     text = (root / outcome.file).read_text(encoding="utf-8")
     assert "my key is [redacted]" in text
-    assert "hush" not in text
+    for shown in (key, key.lstrip("0"), "471100"):
+        assert shown not in text
+
+
+def test_a_short_key_is_hidden_by_the_name_of_its_flag(root: Path, tmp_path: Path) -> None:
+    """A key too short to be looked for in texts is no parameter of the run either."""
+    (outcome,) = bench(root, f"{script(tmp_path)} --api-key {{k}}", settings=["k=4711"])
+    launch = run_of(outcome).launch
+    assert launch is not None
+    assert launch.parameters == {"k": "[redacted]"}
 
 
 def test_an_engine_beside_one_that_runs_already(root: Path) -> None:
