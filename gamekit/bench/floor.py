@@ -27,6 +27,9 @@ _PREFILL_MS = 100.0
 # A floor for a run takes about so long, and streams at most so many chunks.
 _FLOOR_S = 1.0
 _FLOOR_CHUNKS = 10_000
+# Each chunk repeats all text so far: what an answer weighs grows with the square of its tokens. How
+# many come with a chunk is the measured server's word, and may be anything.
+_FLOOR_TOKENS = 4096
 # The sweep for the largest load: streams at once, each a chunk every so many ms.
 _SWEEP_STREAMS = (25, 50, 100, 150, 200)
 _SWEEP_INTERVAL_MS = 5.0
@@ -157,12 +160,14 @@ def floor_for(
     """The floor at the concurrency and chunk rate of a run that is over.
 
     It takes about two seconds, and as much again the first time in a process: the largest load of
-    the client is not that of a run. Raises ``BenchmarkFailed`` where the server cannot be started,
+    the client is not that of a run. Of an answer of more than 4096 tokens it is the floor at fewer
+    tokens a chunk. Raises ``BenchmarkFailed`` where the server cannot be started,
     ``ValueError`` for less than one stream.
     """
     by_time = _FLOOR_S * 1000 / chunk_interval_ms
     chunks = max(4, round(min(by_time, _FLOOR_CHUNKS / max(1, concurrency))))
-    floor = measure_floor(concurrency, chunk_interval_ms, chunks, tokens_per_chunk)
+    tokens = min(tokens_per_chunk, max(1.0, _FLOOR_TOKENS / chunks))
+    floor = measure_floor(concurrency, chunk_interval_ms, chunks, tokens)
     return RunFloor(floor, _largest_load_here())
 
 

@@ -53,3 +53,10 @@ def test_counts_that_go_together_are_no_flaw() -> None:
     found = measured("serving_decode", told(spec_verify_ct=8, spec_num_correct_drafts=0))
     assert found["accept_length"].value.samples == [1.0, 1.0]
     assert not any("contradict" in flaw for one in found.values() for flaw in one.flaws)
+
+
+def test_a_giant_count_does_not_make_the_floor_of_the_client_giant() -> None:
+    """A trillion tokens in two chunks: the floor is still measured, and the figures are flawed."""
+    events = [told()[0], told(completion_tokens=10**12)[-1]]
+    found = measured("serving_decode", events)
+    assert any("more tokens than were asked for" in flaw for flaw in found["decode_rate"].flaws)
