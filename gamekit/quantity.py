@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Annotated, Literal
 
@@ -95,19 +96,21 @@ class Quantity(BaseModel):
 
     @property
     def interval(self) -> RangeKind | None:
-        """What ``stated()`` spans: the stated range, or for samples (two or more) confidence."""
-        if self.samples is not None:
-            return "confidence" if len(self.samples) > 1 else None
-        return self.range
+        """What ``stated()`` spans: the stated range, or for samples (two or more) what they give.
+
+        That is a 95 % interval, and else what was observed: of two samples, and where the interval
+        would reach beyond 0 and no sample does, since a time or a rate cannot be there.
+        """
+        return self.range if self.samples is None else _of_samples(self.samples)[1]
 
     def stated(self) -> Range:
-        """The figure over its stated range, or its samples' mean with the mean's 95 % interval.
+        """The figure over its stated range, or its samples' mean over their ``interval``.
 
         A figure without a range, and a single sample, are exact here: an interval that nobody gave
         is not invented. Raises ``ValueError`` for an unknown quantity.
         """
         if self.samples is not None:
-            return mean_interval(self.samples)
+            return _of_samples(self.samples)[0]
         if self.low is not None and self.high is not None:
             middle = self.value if self.value is not None else (self.low + self.high) / 2
             return Range(self.low, middle, self.high)
@@ -134,6 +137,19 @@ class Quantity(BaseModel):
             stated.mid,
             _moved(high, high_step / 2),
         )
+
+
+def _of_samples(samples: Sequence[float]) -> tuple[Range, RangeKind | None]:
+    """The mean of samples over the range that they give, and what that is."""
+    figure = mean_interval(samples)
+    if len(samples) < 2:
+        return figure, None
+    low, high = min(samples), max(samples)
+    beyond_0 = figure.low < 0 <= low or high <= 0 < figure.high
+    if len(samples) > 2 and not beyond_0:
+        return figure, "confidence"
+    # The mean of equal floats may miss them by a last bit.
+    return Range(min(low, figure.mid), figure.mid, max(high, figure.mid)), "observed"
 
 
 def rounding_step(value: int | float) -> float:

@@ -97,6 +97,28 @@ def test_rounding_step_is_the_last_digit_written(value: float, step: float) -> N
 
 
 @pytest.mark.parametrize(
+    ("samples", "low", "high", "interval"),
+    [
+        ([20.0, 30.0], 20, 30, "observed"),
+        ([1.0, 2.0, 30.0], 1, 30, "observed"),
+        ([-30.0, -2.0, -1.0], -30, -1, "observed"),
+        ([-1.0, 2.0, 30.0], None, None, "confidence"),
+        ([20.0, 21.0, 22.0], None, None, "confidence"),
+        ([20.0], 20, 20, None),
+    ],
+)
+def test_no_interval_reaches_beyond_0_where_no_sample_does(
+    samples: list[float], low: float | None, high: float | None, interval: str | None
+) -> None:
+    """Two samples, and those too far apart for an interval, have the range that was observed."""
+    found = quantity(samples=samples)
+    assert found.interval == interval
+    interval_of_mean = mean_interval(samples)
+    assert found.stated().low == (interval_of_mean.low if low is None else low)
+    assert found.stated().high == (interval_of_mean.high if high is None else high)
+
+
+@pytest.mark.parametrize(
     ("fields", "why"),
     [
         ({}, "give one of"),

@@ -208,7 +208,7 @@ class _Estimates:
             # A length that was imposed, and one with samples, has no rounding.
             most = tokens.stated() if length is None else tokens.with_rounding()
             least = value.with_rounding()
-            if most.low <= 0 or least.low <= 0:
+            if most.low <= 0 or least.low <= 0 or _may_be_0(tokens) or _may_be_0(value):
                 return None
             stated, rounded = _ratio(tokens.stated(), value.stated()), _ratio(most, least)
         return self._estimate(
@@ -317,6 +317,11 @@ def _samples(value: Quantity) -> tuple[float, ...] | None:
 def _numbers(value: Quantity) -> list[float]:
     numbers = (*(value.samples or ()), value.value, value.low, value.high)
     return [number for number in numbers if number is not None]
+
+
+def _may_be_0(value: Quantity) -> bool:
+    """Whether samples leave open that the figure is 0 or less, though none of them was."""
+    return value.samples is not None and mean_interval(value.samples).low <= 0
 
 
 def _divided_samples(

@@ -29,15 +29,22 @@ def figure(knowledge: Knowledge, name: str) -> str:
         value = measured.value
         if value.value is not None:
             text = stated(value)
-        if value.low is not None:
-            ends = stated(value.model_copy(update={"value": None}))
+        ends = text if value.low is None else stated(value.model_copy(update={"value": None}))
     details = []
     if text != ends:
         details.append(f"{ends}, {found.interval}" if found.interval else ends)
     if found.n is not None:
-        details.append(f"n = {found.n}")
+        details.append(f"all of n = {found.n} equal" if _all_equal(measured) else f"n = {found.n}")
     text = with_unit(text, found.unit)
     return f"{text} ({'; '.join(details)})" if details else text
+
+
+def _all_equal(measured: object) -> bool:
+    """Whether several samples of a measurement do not differ at all, so that no range is left."""
+    from gamekit.findings import Measurement
+
+    samples = measured.value.samples if isinstance(measured, Measurement) else None
+    return samples is not None and len(samples) > 1 and min(samples) == max(samples)
 
 
 def source(told: Mapping[str, Any]) -> str:

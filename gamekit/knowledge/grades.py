@@ -12,7 +12,7 @@ from gamekit.findings import ImportSource, Measurement, Publication, Run, RunSou
 from gamekit.knowledge.environments import environment_of
 from gamekit.knowledge.steadiness import instabilities_of, speculates
 from gamekit.stability import Instability
-from gamekit.statistics import relative_half_width
+from gamekit.statistics import mean_interval, relative_half_width
 from gamekit.store.load import Record
 
 GradeName = Literal["adequate", "reported", "published", "simulated", "inadequate", "failed"]
@@ -169,6 +169,9 @@ def _too_few(finding: Measurement) -> Iterator[str]:
 
 
 def _too_wide(finding: Measurement) -> Iterator[str]:
-    half = relative_half_width(finding.value.stated())
+    value = finding.value
+    # Of two samples too: what was observed of them is narrower than what they tell.
+    figure = value.stated() if value.samples is None else mean_interval(value.samples)
+    half = relative_half_width(figure)
     if half > WIDEST_HALF:
         yield f"the interval is ±{half:.0%} wide, more than ±{WIDEST_HALF:.0%}"

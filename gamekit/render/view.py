@@ -82,11 +82,12 @@ class View:
         """A quantity as it was stated, with its unit, as plain text."""
         if value.unknown is not None:
             return f"unknown ({value.unknown})"
-        if value.interval == "confidence":
+        if value.samples is not None or value.interval == "confidence":
             figure = value.stated()
             middle, span = numbers.middle(figure), numbers.span(figure)
             text = numbers.with_unit(middle, value.unit)
-            return text if middle == span else f"{text} ({span})"
+            of = " observed" if value.interval == "observed" else ""
+            return text if middle == span else f"{text} ({span}{of})"
         return numbers.with_unit(numbers.stated(value), value.unit)
 
     def why_no_figure(self, name: str) -> Markdown:

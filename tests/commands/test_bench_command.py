@@ -285,6 +285,15 @@ def test_a_broken_benchmark_file_is_told_and_hides_no_other(
     gamekit("bench", "steady")
 
 
+def test_samples_that_are_all_equal_are_said_to_be(bench: Path, gamekit: Command) -> None:
+    """Without a range a reader would not know whether anything was seen of the spread."""
+    file = bench / "benchmarks" / "steady.py"
+    file.write_text(STEADY.replace("+ step / 10", "+ 0"), encoding="utf-8")
+    assert "decode_rate: 80 tok/s (all of n = 5 equal)" in gamekit("bench", "steady")
+    told = gamekit("bench", "steady", "--set", "repeats=1")
+    assert "decode_rate: 80 tok/s (n = 1)" in told
+
+
 def test_check_tells_a_broken_benchmark_beside_all_else(
     bench: Path, refused: Callable[..., str], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -19,6 +19,7 @@ from gamekit.store.root import Config
     [
         ([2.0] * 7, "2 tok/cycle"),
         ([0.1 + 0.2, 0.3, 0.3], "0.3 tok/cycle"),
+        ([2.0, 3.0], "2.5 tok/cycle (2 to 3 observed)"),
         ([69.9, 70.0, 70.0, 70.1, 70.0], "70.00 tok/cycle (69.91 to 70.09)"),
     ],
 )
