@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import Any
 
 from gamekit.analysis import claims, gates
 from gamekit.analysis.boots import boots_of
 from gamekit.analysis.comparison import differences
 from gamekit.analysis.texts import figure_of
-from gamekit.errors import UsageFault
 from gamekit.findings import Approach, Claim, Measurement, Review, Series
 from gamekit.formula import Known
 from gamekit.knowledge import Knowledge, Shift
@@ -31,7 +29,8 @@ def detail(knowledge: Knowledge, name: str) -> dict[str, Any]:
     if name in knowledge.base.runs:
         return _run(knowledge, name)
     if name not in knowledge.base.records:
-        raise _unknown(knowledge, name)
+        known = (*knowledge.base.runs, *knowledge.base.records)
+        raise knowledge.no_such(name, known, "finding and no run")
     record = knowledge.record(name)
     finding = record.finding
     grade = knowledge.grade(name)
@@ -75,15 +74,6 @@ def detail(knowledge: Knowledge, name: str) -> dict[str, Any]:
             for dependent in knowledge.dependents(name)
         ],
     }
-
-
-def _unknown(knowledge: Knowledge, name: str) -> UsageFault:
-    base = knowledge.base
-    close = difflib.get_close_matches(name, [*base.records, *base.runs], n=3)
-    return UsageFault(
-        f"there is no finding and no run '{name}'",
-        mend=f"did you mean {' or '.join(close)}?" if close else "look for it with: gamekit query",
-    )
 
 
 def _written(record: Record) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -94,7 +93,8 @@ def pairs(knowledge: Knowledge, a: str, b: str) -> tuple[list[Pair], list[str]]:
         found += [Pair(*pair, _in_turn(knowledge, *pair)) for pair in met]
     if not found:
         raise UsageFault(
-            f"no case of {a} is one of {b}", mend=f"name two of these: {', '.join(left)}"
+            f"no case of {a} is one of {b}",
+            mend="name a figure of each: " + " and ".join(_shown(side) for side in (of_a, of_b)),
         )
     for pair in found:
         if pair.a.unit != pair.b.unit:
@@ -103,6 +103,13 @@ def pairs(knowledge: Knowledge, a: str, b: str) -> tuple[list[Pair], list[str]]:
                 mend="compare two of one unit",
             )
     return found, left
+
+
+def _shown(those: Sequence[Side]) -> str:
+    """The ids of the first metric, for a line to choose from; of many the first."""
+    ids = [side.id for side in those if side.metric == those[0].metric]
+    few = 3
+    return f"{' or '.join(ids[:few])}{' …' if len(ids) > few else ''}"
 
 
 def sides(knowledge: Knowledge, name: str, without: Collection[str] = ()) -> list[Side]:
@@ -121,13 +128,8 @@ def sides(knowledge: Knowledge, name: str, without: Collection[str] = ()) -> lis
             raise UsageFault(f"run {name} gave no figure", mend=f"see: gamekit show {name}")
         return found
     if name not in knowledge.base.records:
-        close = difflib.get_close_matches(
-            name, [*knowledge.base.records, *knowledge.base.runs], n=3
-        )
-        raise UsageFault(
-            f"there is no finding and no run '{name}'",
-            mend=f"did you mean {' or '.join(close)}?" if close else "see: gamekit query",
-        )
+        known = (*knowledge.base.runs, *knowledge.base.records)
+        raise knowledge.no_such(name, known, "finding and no run")
     record = knowledge.record(name)
     if isinstance(record.finding, Series):
         return [_side_of_series(knowledge, record.finding, without)]

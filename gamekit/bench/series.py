@@ -151,7 +151,7 @@ def _new_series(measures: Measures, subject: Subject, run_id: str) -> Series:
     told = [str(known[name]) for name in _IN_ID if name in known]
     named = ", ".join([*told, *_apart(subject), *parameters] if told else [_shown(subject)])
     digest = hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:8]
-    parts = [measures.metric, *told, *parameters]
+    parts = [measures.metric, *told, *_apart(subject), *parameters]
     slug = re.sub(r"[^a-z0-9.]+", "-", "-".join(parts).lower()).strip("-.")[:100]
     if not measures.unit or measures.better == "":  # Measures fills both
         raise ValueError(f"{measures.metric} has no unit or direction")
@@ -168,7 +168,7 @@ def _new_series(measures: Measures, subject: Subject, run_id: str) -> Series:
 
 
 def _apart(subject: Subject) -> list[str]:
-    """What else tells series of one target and host apart, in words for a title."""
+    """What else tells series of one target and host apart, in words for id and title."""
     words = []
     if subject.imposed_accept_length is not None:
         words.append(f"accept length {subject.imposed_accept_length:g} imposed")

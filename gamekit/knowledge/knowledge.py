@@ -26,6 +26,8 @@ from gamekit.stability import Instability
 from gamekit.store.load import Base, Record
 from gamekit.store.root import Config
 
+_MEANT = 3
+
 
 def build(base: Base) -> Knowledge:
     """The knowledge of ``base``.
@@ -64,12 +66,27 @@ class Knowledge:
         """The finding ``name``; raises ``UsageFault`` when there is none."""
         record = self.base.records.get(name)
         if record is None:
-            close = difflib.get_close_matches(name, self.base.records, n=3)
-            raise UsageFault(
-                f"there is no finding '{name}'",
-                mend=f"did you mean {' or '.join(close)}?" if close else "see: gamekit query",
-            )
+            raise self.no_such(name, self.base.records, "finding")
         return record
+
+    def no_such(self, name: str, ids: Iterable[str], what: str) -> UsageFault:
+        """That none of ``ids`` is ``name``, to be raised, with those that may have been meant.
+
+        Those are what ``name`` is a part of, else what is spelt alike, else the newest runs.
+        """
+        known = list(ids)
+        meant = [one for one in known if name and name in one]
+        meant = meant or difflib.get_close_matches(name, known, n=_MEANT)
+        if meant:
+            more = f" or one of {len(meant) - _MEANT} more" if len(meant) > _MEANT else ""
+            mend = f"did you mean {' or '.join(meant[:_MEANT])}{more}?"
+        else:
+            runs = self.base.runs
+            newest = sorted((one for one in known if one in runs), reverse=True)[:_MEANT]
+            mend = "findings are listed by: gamekit query"
+            if newest:
+                mend += f"; the newest runs are: {', '.join(newest)}"
+        return UsageFault(f"there is no {what} '{name}'", mend=mend)
 
     def of_kind(self, kind: str) -> list[Record]:
         """All findings of a kind, in the order of files and lines."""

@@ -12,6 +12,7 @@ import pytest
 from gamekit.commands.terminal import table
 
 from .conftest import Command, parsed
+from .test_compare import run_file
 
 ROW = {
     *("id", "kind", "title", "status", "grade", "current", "why_not", "metric", "value"),
@@ -104,6 +105,16 @@ def test_wrong_usage_is_one_line_and_exit_2(
 def test_an_unknown_id_names_the_close_one(base: Path, refused: Callable[..., str]) -> None:
     """A misspelt id is answered with the id that was meant."""
     assert "rate-new" in refused(2, "show", "rate-nwe")
+
+
+@pytest.mark.parametrize("command", [["show"], ["compare", "rate-new"]])
+def test_part_of_an_id_and_one_like_no_other_are_answered_with_ids(
+    base: Path, refused: Callable[..., str], command: list[str]
+) -> None:
+    """A part names what it is a part of; what resembles nothing, the newest runs."""
+    assert "did you mean rate-old or rate-new?" in refused(2, *command, "ate-")
+    run_file(base, "r-20261201", [80.0, 81.0])
+    assert "newest runs are: r-20261201" in refused(2, *command, "zzz")
 
 
 def test_show_tells_history_reasons_and_dependents(base: Path, gamekit: Command) -> None:
