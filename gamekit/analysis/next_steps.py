@@ -14,7 +14,7 @@ from gamekit.formula import UnknownResult
 from gamekit.knowledge import Knowledge
 from gamekit.store.load import Record
 
-StepKind = Literal["review", "measure again", "gate", "evaluation", "approach"]
+StepKind = Literal["review", "measure again", "gate", "evaluation", "approach", "question"]
 
 
 @dataclass(frozen=True)
@@ -74,9 +74,9 @@ def next_steps(knowledge: Knowledge, *, of_runs: bool = True) -> list[NextStep]:
     without a review, and key numbers that were not reproduced. Then what decided gates lead to.
     Then the evaluations, running or planned, that decide an open gate, assumption or question or
     give a figure that a gate waits for, in the order of the findings; the first open approach, at
-    its first item that is not done, comes before the evaluation that decides its gates. Last, in
-    one step, the series that runs began and that shifted: no document rests on them. Without
-    ``of_runs`` that step is left out.
+    its first item that is not done, comes before the evaluation that decides its gates. Then the
+    questions that no open evaluation answers. Last, in one step, the series that runs began and
+    that shifted: no document rests on them. Without ``of_runs`` that step is left out.
     """
     evaluations = _evaluations(knowledge)
     told = {lead for step in evaluations for lead in step.leads}
@@ -84,6 +84,7 @@ def next_steps(knowledge: Knowledge, *, of_runs: bool = True) -> list[NextStep]:
     for step in _approach(knowledge, told):
         deciding = (number for number, one in enumerate(evaluations) if step.id in one.decides)
         steps.insert(next(deciding, len(evaluations)), step)
+    steps += _questions(knowledge, {name for step in evaluations for name in step.settles})
     shifts = open_shifts(knowledge)
     last = _shifted_between_runs(shifts) if of_runs else []
     return [*_shifted(shifts), *_unreproduced(knowledge), *_decided(knowledge), *steps, *last]
@@ -312,6 +313,34 @@ def _approach(knowledge: Knowledge, told: set[Lead]) -> list[NextStep]:
             tuple(leads),
         )
     ]
+
+
+def _questions(knowledge: Knowledge, answered: set[str]) -> list[NextStep]:
+    """What is asked and no open evaluation would answer, with what is said to settle it."""
+    steps = []
+    for record in knowledge.of_kind("question"):
+        asked = record.finding
+        assert isinstance(asked, Question)  # noqa: S101 - asked for by kind
+        if record.id in answered or not knowledge.standing(record.id).current:
+            continue
+        settle = asked.settle
+        how = (
+            settle
+            if isinstance(settle, str)
+            else f"What would settle it is unknown: {settle.unknown}"
+        )
+        steps.append(
+            NextStep(
+                "question",
+                record.id,
+                asked.title,
+                (asked.question, asked.why_it_matters, how),
+                None,
+                (),
+                (record.id,),
+            )
+        )
+    return steps
 
 
 def _listed(names: list[str]) -> str:

@@ -18,8 +18,9 @@ def command(as_json: bool) -> None:
     """Say what to do now and why, by which command, and which outcome leads where.
 
     First what makes figures doubtful: shifts of declared series without a review, key numbers that
-    were not reproduced. Then evaluations that decide something open, and the first open approach.
-    Last the shifts of series that runs began, counted by pair of runs.
+    were not reproduced. Then evaluations that decide something open, and the first open approach,
+    then questions that no open evaluation answers. Last the shifts of series that runs began,
+    counted by pair of runs.
     """
     from gamekit.analysis.next_steps import next_steps
     from gamekit.knowledge import build
@@ -31,7 +32,7 @@ def command(as_json: bool) -> None:
     if as_json:
         print_json(steps)
     elif not steps:
-        say("nothing is waiting: no open evaluation, approach or review")
+        say("nothing is waiting: no open evaluation, approach, question or review")
     for number, step in enumerate([] if as_json else steps, start=1):
         _show(number, step)
 

@@ -36,6 +36,13 @@ def test_nothing_to_do_says_so(base: Path, gamekit: Command) -> None:
     assert parsed(gamekit("next", "--json")) == []
 
 
+def test_a_question_that_nothing_answers_waits(base: Path, gamekit: Command) -> None:
+    """A knowledge base that was just begun has one, shown with what would settle it."""
+    shown = " ".join(gamekit("next").split())
+    assert "1. How fast is the server without any tuning? (question-baseline)" in shown
+    assert "gamekit bench serving_decode --url" in shown
+
+
 def test_a_planned_evaluation_is_shown_with_its_command(base: Path, gamekit: Command) -> None:
     """Title, purpose with figures in place of ids, and the command line by line."""
     path = base / "findings" / "rates.yaml"
