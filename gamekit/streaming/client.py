@@ -20,6 +20,7 @@ from gamekit.streaming.connection import Connection
 from gamekit.streaming.http_response import HttpResponse
 from gamekit.streaming.incoming import Incoming
 from gamekit.streaming.live_stream import LiveStream
+from gamekit.streaming.open_files import out_of_files, raise_limit, refusal
 from gamekit.streaming.plain_connection import PlainConnection
 from gamekit.streaming.reader import shortened
 from gamekit.streaming.receiver import ReceiveLoad, Receiver
@@ -131,7 +132,8 @@ class StreamClient:
         """Open connections ahead, so that ``connections`` requests can start at one moment.
 
         Those that were idle for too long to be used are closed, and do not count. Raises
-        ``BenchmarkFailed`` where the server does not answer.
+        ``BenchmarkFailed`` where the server does not answer, ``MachineRefused`` where this process
+        may open no more.
         """
         # Each is asked once before it goes, and is kept until then: age decides, and time passes.
         while stale := next((one for one in self._idle if not one.reusable), None):
@@ -182,9 +184,7 @@ class StreamClient:
             connection.begin(prepared.message, incoming)
             if sent is not None:
                 sent()
-            end = await connection.ended(
-                idle_timeout_s=self.timeouts.idle_s, timeout_s=self.timeouts.total_s
-            )
+            end = await self._ended(connection, prepared.message, self.timeouts)
         finally:
             await self._give_back(connection)
         ended_ns = incoming.last_at_ns if end is None else time.perf_counter_ns()
@@ -217,12 +217,32 @@ class StreamClient:
                 connection.begin(message, incoming)
             return await asyncio.gather(
                 *(
-                    connection.ended(
-                        idle_timeout_s=self.timeouts.idle_s, timeout_s=self.timeouts.total_s
-                    )
-                    for connection in connections
+                    self._ended(connection, message, self.timeouts)
+                    for connection, (message, _) in zip(connections, sent, strict=True)
                 )
             )
+
+    async def _ended(
+        self, connection: Connection, message: bytes, timeouts: Timeouts
+    ) -> StreamFailure | None:
+        """Wait for the end of the response; returns what cut it short, or None.
+
+        What went out over a connection that the server was about to close is sent once more.
+        """
+        limits = {"idle_timeout_s": timeouts.idle_s, "timeout_s": timeouts.total_s}
+        end = await connection.ended(**limits)
+        if end is None or not connection.may_send_again:
+            return end
+        try:
+            another = await self._connect()
+        except BenchmarkFailed:
+            return end  # it is gone: that is what cut the response short
+        try:
+            connection.incoming.send_again()
+            another.begin(message, connection.incoming)
+            return await another.ended(**limits)
+        finally:
+            await self._give_back(another)
 
     def restart_load(self) -> None:
         """Forget the load so far: a run begins."""
@@ -255,9 +275,11 @@ class StreamClient:
     async def _whole(
         self, method: str, route: str, payload: bytes, timeout_s: float
     ) -> HttpResponse:
+        timeouts = replace(self.timeouts, idle_s=timeout_s, total_s=timeout_s)
         async with self._connection() as connection:
-            connection.begin(self._message(method, route, payload), Incoming(self._receiving))
-            broken_off = await connection.ended(idle_timeout_s=timeout_s, timeout_s=timeout_s)
+            message = self._message(method, route, payload)
+            connection.begin(message, Incoming(self._receiving))
+            broken_off = await self._ended(connection, message, timeouts)
             response = connection.incoming.response
         if broken_off is None and response.fault is not None:
             broken_off = StreamFailure("malformed", response.fault)
@@ -300,6 +322,10 @@ class StreamClient:
             async with asyncio.timeout(self.timeouts.connect_s):
                 return await self._open_connection(self.address.host, self.address.port)
         except OSError as error:
+            if out_of_files(error):
+                if raise_limit():
+                    return await self._connect()
+                raise refusal(error) from error
             raise BenchmarkFailed(
                 f"{self.address.url} does not answer: {self._why(error)}",
                 mend="start the engine or give its address with --url",

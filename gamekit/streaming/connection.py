@@ -26,11 +26,21 @@ class Connection(ABC):
         self._receiver = receiver
         self._loop = asyncio.get_running_loop()
         self._heard_ns = time.perf_counter_ns()
+        self._used = self._may_be_closed = False
+        # The answer before, where it ended at sight and may still turn out not to have ended.
+        self._before: Incoming | None = None
 
     def begin(self, request: bytes, incoming: Incoming) -> None:
-        """Send ``request``; its clock starts here. ``incoming`` takes the response."""
+        """Send ``request``, whose clock starts here unless it was sent before.
+
+        ``incoming`` takes the response.
+        """
+        self._before = self.incoming if self.incoming.ended_at_sight else None
         self.incoming = incoming
-        self._heard_ns = incoming.sent_ns = incoming.last_at_ns = time.perf_counter_ns()
+        self._heard_ns = incoming.last_at_ns = time.perf_counter_ns()
+        incoming.sent_ns = incoming.sent_ns or self._heard_ns
+        self._may_be_closed = self._used or self.lost is not None
+        self._used = True
         if self.lost is None:
             self._send(request)
         else:
@@ -43,7 +53,8 @@ class Connection(ABC):
         if incoming.ended_at_sight:
             return None
         incoming.parse_all()
-        if incoming.response.complete or incoming.response.fault is not None:
+        response = incoming.response
+        if response.complete or response.fault is not None or incoming.unended:
             return None
         return timed_out or StreamFailure("connection", self.lost or "the connection ended early")
 
@@ -85,10 +96,23 @@ class Connection(ABC):
     def reusable(self) -> bool:
         """Whether another request may go over this connection."""
         idle_s = (time.perf_counter_ns() - self._heard_ns) / 1e9
-        fresh = self.incoming.sent_ns == 0 and not self.incoming.unparsed
+        fresh = self.incoming.sent_ns == 0 and not self.incoming.heard
         return (
-            self.lost is None and idle_s < _LONGEST_IDLE_S and (fresh or self.incoming.leaves_open)
+            self.lost is None
+            and idle_s < _LONGEST_IDLE_S
+            and (fresh or self.incoming.leaves_open)
+            and self._silent()
         )
+
+    @property
+    def may_send_again(self) -> bool:
+        """Whether its request is to be sent over another connection.
+
+        It is where this one was gone before the request, or went, having served another, without a
+        byte of an answer: a server closes a connection that it kept open whenever it likes (RFC
+        9112, section 9.3.1).
+        """
+        return self.lost is not None and self._may_be_closed and not self.incoming.heard
 
     @abstractmethod
     async def close(self) -> None:
@@ -98,11 +122,19 @@ class Connection(ABC):
     def _send(self, request: bytes) -> None:
         """Hand ``request`` to the system, what it does not take at once as soon as it does."""
 
+    def _silent(self) -> bool:
+        """Whether the system holds nothing unread, as far as that can be seen."""
+        return True
+
     # What subclasses call when something happens.
 
     def _take(self, data: bytes, read_ns: int, arrived_ns: int | None) -> None:
         """``data`` was read at ``read_ns``; ``arrived_ns`` is the kernel's word for it, if any."""
         self._heard_ns = read_ns
+        if self._before is not None:
+            before, self._before = self._before, None
+            if not before.ended_well:
+                self.incoming.refuse("the answer before it on this connection had not ended")
         self.incoming.take(data, read_ns, arrived_ns)
 
     def _lose(self, why: str) -> None:

@@ -131,6 +131,10 @@ def warnings(record: StreamRecord) -> list[str]:
     if record.cached_tokens:
         of = "" if record.prompt_tokens is None else f" of {record.prompt_tokens}"
         said.append(f"{record.cached_tokens}{of} prompt tokens came from the prefix cache")
+    if record.resent:
+        said.append("sent again: the server closed the connection that it was sent on, unanswered")
+    if record.unended:
+        said.append("the response did not end after data: [DONE]")
     if record.retractions:
         said.append(f"the engine retracted the request {record.retractions} times")
     return said

@@ -15,7 +15,7 @@ class HttpResponse:
     ``feed(at, data)`` takes one socket read; ``at`` is any clock the caller likes and is kept
     beside the body bytes that the read brought. ``pieces`` holds (at, body bytes) with headers and
     chunk framing taken off, ``fault`` what was not HTTP. ``keep_alive`` is known with the headers.
-    Interim (1xx) responses are skipped.
+    Interim (1xx) responses are skipped, and so is whatever follows the end of the response.
     The body of an event stream goes to ``sink`` instead, where there is one.
     """
 
@@ -58,12 +58,21 @@ class HttpResponse:
 
     # What follows are the callbacks of httptools.
 
+    def on_message_begin(self) -> None:
+        """A response begins; where one has ended already, nobody asked for it."""
+        if self.complete:
+            self.keep_alive = False
+
     def on_header(self, name: bytes, value: bytes) -> None:
         """One header field; a repeated name keeps its last value."""
+        if self.complete:
+            return
         self.headers[name.decode("latin-1").lower()] = value.decode("latin-1")
 
     def on_headers_complete(self) -> None:
         """The status line and all headers are there."""
+        if self.complete:
+            return
         self.status = self._parser.get_status_code()
         self.keep_alive = self.status >= 200 and self._parser.should_keep_alive()
         if self.status < 200:
@@ -79,10 +88,15 @@ class HttpResponse:
     def _keep(self, at: float, body: bytes) -> None:
         self.pieces.append((at, body))
 
+    def _drop(self, at: float, body: bytes) -> None:
+        """The body of a response that nobody asked for."""
+
     def on_body(self, body: bytes) -> None:
         """Body bytes of the read at hand."""
         self._take(self._at, body)
 
     def on_message_complete(self) -> None:
         """The response ended as its framing says."""
-        self.complete = self.status >= 200
+        if self.status >= 200:
+            self.complete = True
+            self._take = self._drop

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gamekit.streaming.incoming import Incoming
 from gamekit.streaming.reader import StreamReader
 from gamekit.streaming.receiver import Receiver
@@ -21,7 +23,7 @@ class LiveStream:
         self.message = message
         self.incoming = Incoming(receiver, self._feed, at_sight=at_sight)
         self._requested_tokens = request.requested_tokens
-        self._reader = StreamReader()
+        self._reader = StreamReader(self.incoming.stream_ended)
 
     def record(self, broken_off: StreamFailure | None) -> StreamRecord:
         """The record of the stream that is over, by itself or broken off; to be made once."""
@@ -29,12 +31,14 @@ class LiveStream:
         incoming.parse_all()
         for at_ns, piece in incoming.response.pieces:
             self._feed(at_ns, piece)
-        return self._reader.record(
+        record = self._reader.record(
             incoming.response,
             requested_tokens=self._requested_tokens,
             broken_off=broken_off,
             time_source=incoming.time_source,
         )
+        unended = incoming.unended and not incoming.response.complete
+        return replace(record, resent=incoming.resent, unended=unended)
 
     def _feed(self, at_ns: float, piece: bytes) -> None:
         self._reader.feed((at_ns - self.incoming.sent_ns) / 1e6, piece)

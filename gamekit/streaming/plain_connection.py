@@ -72,6 +72,15 @@ class PlainConnection(Connection):
             self._awaits_room = bool(self._unsent)
             self._receiver.watch_writing(self._socket.fileno(), wanted=self._awaits_room)
 
+    def _silent(self) -> bool:
+        try:
+            self._socket.recv(1, socket.MSG_PEEK)
+        except (BlockingIOError, InterruptedError):
+            return True
+        except OSError:
+            pass  # it is gone, and the next read says so
+        return False
+
     def ready(self, mask: int) -> None:
         """Read once, the time first; the receiver calls again while there is more."""
         if mask & select.EPOLLOUT:

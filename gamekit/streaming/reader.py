@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from gamekit.streaming.events import StreamEvent, read_event
 from gamekit.streaming.http_response import HttpResponse
@@ -43,9 +43,13 @@ def read_stream(
 
 
 class StreamReader:
-    """Reads the body of a streamed answer piece by piece, as it comes or afterwards."""
+    """Reads the body of a streamed answer piece by piece, as it comes or afterwards.
 
-    def __init__(self) -> None:
+    ``done`` is called once, when the stream has ended.
+    """
+
+    def __init__(self, done: Callable[[], object] = lambda: None) -> None:
+        self._done = done
         self._events = ServerSentEvents()
         self._chunks: list[TokenChunk] = []
         self._done_ms: float | None = None
@@ -67,6 +71,7 @@ class StreamReader:
                 return
             if data.strip() == _DONE:
                 self._done_ms = at_ms
+                self._done()
             else:
                 self._take(at_ms, data)
 

@@ -72,6 +72,10 @@ class StreamRecord:
     is what was asked for. None is not known. The tokens of a record with a ``failure`` do not
     count. ``fell`` says which cumulative count was told lower than before, where one was.
 
+    ``resent``: the server closed the connection without an answer, and the request was sent once
+    more; times are those since the first sending. ``unended``: the stream ended within a response
+    that did not.
+
     ``time_source`` *kernel*: all times are of the kernel's receipt of the last segment of each
     read, whatever the client was busy with. *reading*: of the read itself, after whatever the
     client was busy with.
@@ -95,3 +99,5 @@ class StreamRecord:
     failure: StreamFailure | None
     time_source: TimeSource = "reading"
     fell: str | None = None
+    resent: bool = False
+    unended: bool = False
