@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from gamekit.findings import ImportSource, Measurement, Publication, Run, RunSource, Subject
+from gamekit.findings import ImportSource, Measurement, Publication, Run, RunSource
 from gamekit.knowledge.environments import environment_of
 from gamekit.knowledge.steadiness import instabilities_of, speculates
 from gamekit.stability import Instability
@@ -119,19 +119,22 @@ class Grades:
     def _accept_length_known(self, finding: Measurement, run: Run) -> bool:
         if finding.subject.imposed_accept_length is not None:
             return True
-        return any(one == finding.subject for one, _ in self._with_accept_length.get(run.id, ()))
+        return any(one.subject == finding.subject for one in self._lengths.get(run.id, ()))
 
     def _accept_lengths(self, finding: Measurement, run: str) -> Sequence[float] | None:
-        """The accept lengths of the same requests, as far as anybody can tell."""
-        for subject, samples in self._with_accept_length.get(run, ()):
-            if subject == finding.subject:
-                return samples
-        return None
+        """The accept lengths of the same requests, as far as anybody can tell.
+
+        Those of the same case, whose ids differ in the metric alone; else of an equal subject.
+        """
+        equal = [one for one in self._lengths.get(run, ()) if one.subject == finding.subject]
+        of_case = f"{finding.id.removesuffix(f'.{finding.metric}')}.accept_length"
+        equal.sort(key=lambda one: one.id != of_case)
+        return equal[0].value.samples if equal else None
 
     @cached_property
-    def _with_accept_length(self) -> dict[str, list[tuple[Subject, Sequence[float] | None]]]:
-        """By run, the subjects whose accept length it measured, with its samples."""
-        subjects: dict[str, list[tuple[Subject, Sequence[float] | None]]] = defaultdict(list)
+    def _lengths(self) -> dict[str, list[Measurement]]:
+        """By run, the accept lengths that it measured."""
+        lengths: dict[str, list[Measurement]] = defaultdict(list)
         for record in self._records.values():
             finding = record.finding
             if (
@@ -140,8 +143,8 @@ class Grades:
                 and finding.metric == "accept_length"
                 and finding.value.is_known
             ):
-                subjects[finding.source.run].append((finding.subject, finding.value.samples))
-        return subjects
+                lengths[finding.source.run].append(finding)
+        return lengths
 
 
 def _failure(finding: Measurement, run: Run) -> tuple[str, ...]:

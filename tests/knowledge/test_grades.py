@@ -216,6 +216,25 @@ def test_a_rate_that_follows_the_accept_length_is_steady() -> None:
     assert found.name == "inadequate"
 
 
+def test_accept_lengths_are_those_of_the_same_case() -> None:
+    """Of two cases of an equal subject each rate goes with the lengths of its own requests."""
+    rates = [40 * length for length in EASY_AND_HARD]
+    steady_lengths, own = (
+        measurement(
+            f"r.{number}.accept_length",
+            {"samples": samples, "unit": "tok/cycle"},
+            metric="accept_length",
+            subject=SPECULATION,
+        )
+        for number, samples in ((1, [2.0] * 8), (2, EASY_AND_HARD))
+    )
+    found = grade(measurement("r.2.decode_rate", rates, subject=SPECULATION), steady_lengths, own)
+    assert found == Grade("adequate")
+    found = grade(measurement("r.1.decode_rate", rates, subject=SPECULATION), steady_lengths, own)
+    assert found is not None
+    assert found.name == "inadequate"
+
+
 @pytest.mark.parametrize(
     ("metric", "unit", "subject", "name"),
     [
