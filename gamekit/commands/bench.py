@@ -76,7 +76,8 @@ def command(
     """Run the benchmarks NAME (all, if none is named) that can run here.
 
     Says what was skipped and why, and which series each figure joined. A url that does not answer
-    is exit 6, and so is a benchmark that failed or a call that measured nothing.
+    is exit 6, and so is a benchmark that failed or a call that measured nothing. One that is
+    interrupted (Ctrl-C, SIGTERM, SIGHUP) keeps what it measured, and is exit 130.
 
     An engine that --launch starts is ended with all that it started, however the call ends. It may
     take --set start_timeout=SECONDS to be ready. Each start is a run of its own.

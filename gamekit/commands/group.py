@@ -57,4 +57,5 @@ def cli() -> None:
       5  there is no answer yet
       6  a benchmark failed, or nothing was measured
       7  the machine refused (disk, permission, network)
+      130  interrupted (Ctrl-C, SIGTERM, SIGHUP)
     """  # noqa: D301 - click looks for the backspace itself, which a raw text would not have

@@ -9,6 +9,7 @@ import click
 from click.testing import CliRunner
 
 from gamekit import errors
+from gamekit.commands.failures import INTERRUPTED
 from gamekit.commands.group import COMMANDS, cli
 
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
@@ -76,14 +77,15 @@ def test_examples_use_commands_and_options_that_exist() -> None:
 
 def test_exit_codes_are_those_of_the_errors() -> None:
     """README and ``gamekit --help`` list the same codes in the same words, one an error class."""
-    told = dict(re.findall(r"^\| (\d) \| ([^|]+?) \|$", README, re.MULTILINE))
-    helped = dict(re.findall(r"^ +(\d)  (.+)$", cli.help or "", re.MULTILINE))
+    told = dict(re.findall(r"^\| (\d+) \| ([^|]+?) \|$", README, re.MULTILINE))
+    helped = dict(re.findall(r"^ +(\d+)  (.+)$", cli.help or "", re.MULTILINE))
     assert told == helped
     classes = (
         *(errors.KnowledgeError, errors.UsageFault, errors.DocumentsDiffer, errors.AnswerIsNo),
         *(errors.NoAnswer, errors.BenchmarkFailed, errors.MachineRefused),
     )
-    assert [str(one.exit_code) for one in classes] == [code for code in told if code != "0"]
+    codes = ["0", *(str(one.exit_code) for one in classes), str(INTERRUPTED)]
+    assert list(told) == codes
 
 
 def test_every_option_has_a_help_text() -> None:
