@@ -119,6 +119,8 @@ def judge_counts(context: Context, rows: Sequence[Row]) -> None:
     """A server is not believed that counts more tokens than asked for, or contradicts itself."""
     if any((row.get("output_tokens") or 0) > context["max_tokens"] for row in rows):
         context.flaw("the server counted more tokens than were asked for")
+    if context.subject.speculation == "none" and any(row.get("verify_count") for row in rows):
+        context.flaw("the engine is said not to speculate, and its answers count verifies")
     contradicted = [row[_CONTRADICTION] for row in rows if row.get(_CONTRADICTION)]
     if contradicted:
         context.flaw(

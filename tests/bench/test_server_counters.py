@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from test_serving_decode import SPECULATING, generated
+from test_serving_decode import PLAIN, SPECULATING, generated
 from workbench import engine
 
 from gamekit.bench.runner import run_benchmarks
@@ -25,8 +25,10 @@ def told(**counts: Any) -> list[dict[str, Any]]:
     return events
 
 
-def measured(name: str, events: list[dict[str, Any]]) -> dict[str, Measurement]:
-    with engine(SPECULATING, events, gap_s=0.002) as url:
+def measured(
+    name: str, events: list[dict[str, Any]], answers: dict[str, Any] = SPECULATING
+) -> dict[str, Measurement]:
+    with engine(answers, events, gap_s=0.002) as url:
         (outcome,) = run_benchmarks(None, [name], urls=[url], settings=FEW[name])
     assert outcome.record is not None
     assert outcome.record.run.outcome == "done", outcome.record.run.reason
@@ -46,6 +48,13 @@ def test_a_count_that_falls_at_the_end_is_a_flaw() -> None:
     """Nine tokens that become four with the last chunk give a rate that is not believed."""
     found = measured("serving_decode", told(completion_tokens=4))
     assert any("fell from 8 to 4" in flaw for flaw in found["decode_rate"].flaws)
+
+
+def test_verifies_of_an_engine_that_does_not_speculate_are_a_flaw() -> None:
+    """What the engine says of itself and what it counts are held against each other."""
+    counts = told(spec_verify_ct=8, spec_num_correct_drafts=0)
+    found = measured("serving_decode", counts, PLAIN)
+    assert any("said not to speculate" in flaw for flaw in found["decode_rate"].flaws)
 
 
 def test_counts_that_go_together_are_no_flaw() -> None:
