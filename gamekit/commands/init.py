@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import click
@@ -28,4 +29,5 @@ def command(folder: Path) -> None:
     report = render(folder.resolve())
     for path in report.written:
         say(f"wrote {path}, which is derived")
-    say(f"\nnext: cd {folder}, then: gamekit bench --append; gamekit render")
+    there = "" if folder.resolve() == Path.cwd() else f"cd {shlex.quote(str(folder))}, then: "
+    say(f"\nnext: {there}gamekit bench --append; gamekit render")

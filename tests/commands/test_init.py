@@ -31,6 +31,19 @@ def test_a_new_knowledge_base_passes_at_once(begun: Path) -> None:
     assert {path: path.stat().st_mtime_ns for path in begun.rglob("*") if path.is_file()} == before
 
 
+def test_what_comes_next_can_be_typed_as_it_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nobody is sent to the folder he is in, and a name with a space is quoted."""
+    monkeypatch.chdir(tmp_path)
+    assert run(["init", "my server"]) == 0
+    assert "\nnext: cd 'my server', then: gamekit bench" in capsys.readouterr().out
+    (tmp_path / "empty").mkdir()
+    monkeypatch.chdir(tmp_path / "empty")
+    assert run(["init", "."]) == 0
+    assert "\nnext: gamekit bench" in capsys.readouterr().out
+
+
 def test_the_schema_that_findings_files_name_is_there(begun: Path) -> None:
     """The JSON Schema named in the first line of a findings file lies beside it."""
     assert (begun / "findings" / "findings.schema.json").is_file()
