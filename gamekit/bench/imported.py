@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from gamekit.bench.module import Measures
 from gamekit.bench.report import base_at
@@ -24,6 +26,11 @@ from gamekit.knowledge import Knowledge, build
 from gamekit.store.load import Base, Record
 from gamekit.store.record import utc_text
 
+# Fields in which tools note when they measured: vllm, aiperf, nccl-tests.
+_TOLD_BY_TOOLS = ("date", "start_time", "end_time")
+# Mostly by the clock of a machine whose zone nobody told: it may be so far behind UTC.
+_FURTHEST_WEST = timedelta(hours=12)
+_EARLIEST = 2000
 OWN_WAY = "defined in the tool's own way, so that they join a series only if --series tells it"
 
 
@@ -76,9 +83,7 @@ def prepare(
     source = source_of(given, found, now, given.name)
     if found.measured is None:
         # An older file that is brought in later is no newer figure.
-        written = min(now.timestamp(), file.stat().st_mtime)
-        at = utc_text(datetime.fromtimestamp(written, UTC))
-        source = source.model_copy(update={"written": at})
+        source = source.model_copy(update={"written": utc_text(_written(file, found.aside, now))})
     metrics = list(dict.fromkeys(figure.metric for figure in found.figures))
     chosen = told_series(base, series, metrics)
     environment = Environment.model_validate(dict(found.environment))
@@ -106,6 +111,17 @@ def prepare(
         left_out=found.left_out,
     )
     return Prepared(record, base, already(base, given), how)
+
+
+def _written(file: Path, aside: Mapping[str, Any], now: datetime) -> datetime:
+    """When a file was written at the latest: by its own time, and by what its tool noted in it."""
+    known = [now, datetime.fromtimestamp(min(now.timestamp(), file.stat().st_mtime), UTC)]
+    for name in _TOLD_BY_TOOLS:
+        with suppress(ValueError, OverflowError):
+            told = datetime.fromisoformat(str(aside.get(name)))
+            if told.year >= _EARLIEST:
+                known.append(told if told.tzinfo else told.replace(tzinfo=UTC) + _FURTHEST_WEST)
+    return min(known)
 
 
 def _merged(figure: Figure, sources: Sequence[Told]) -> Subject:

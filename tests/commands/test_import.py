@@ -132,6 +132,28 @@ def test_an_older_file_does_not_become_the_current_figure(base: Path, gamekit) -
     assert current == [[True], [False]]
 
 
+@pytest.mark.parametrize(
+    ("date", "written"),
+    [
+        ("20200913-122640", "2020-09-14T00:26:40.000000Z"),  # of a zone at most 12 h behind UTC
+        ("00010101-000000", None),
+        ("20261130", None),  # later than the file
+        ("yesterday", None),
+    ],
+)
+def test_a_file_is_no_newer_than_its_tool_says(
+    base: Path, gamekit, date: str, written: str | None
+) -> None:
+    """A copy has the time of copying; what the tool noted in the file tells that it is older."""
+    text = (DATA / "vllm-serve.json").read_text("utf-8")
+    copy = base / "copy.json"
+    copy.write_text(text.replace("20261130-205735", date), encoding="utf-8")
+    os.utime(copy, (1_700_000_000, 1_700_000_000))
+    told = json.loads(gamekit("import", str(copy), "--append", "--json"))
+    source = told["findings"][0]["source"]
+    assert source["written"] == (written or "2023-11-14T22:13:20.000000Z")
+
+
 def test_a_series_that_nothing_fits_is_refused(base: Path, refused) -> None:
     """A series told by id that no figure of the file fits is a usage error."""
     error = refused(2, "import", str(DATA / "aiperf.json"), "--series", "rate")
