@@ -187,7 +187,8 @@ class StreamClient:
             end = await self._ended(connection, prepared.message, self.timeouts)
         finally:
             await self._give_back(connection)
-        ended_ns = incoming.last_at_ns if end is None else time.perf_counter_ns()
+        ended = end is None and not incoming.unended
+        ended_ns = incoming.last_at_ns if ended else time.perf_counter_ns()
         return UnreadStream(
             incoming.sent_ns, ended_ns, lambda: self._without_key(prepared.record(end))
         )
