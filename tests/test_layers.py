@@ -18,7 +18,7 @@ PACKAGE = REPOSITORY / "gamekit"
 # Lowest first. A module may import what stands above it in this list, and its own layer.
 LAYERS = (
     ("errors", "bundled", "ranges", "nearest_rank", "kernel_clock"),
-    ("event_loop", "statistics", "stability", "metrics"),
+    ("event_loop", "open_files", "statistics", "stability", "metrics"),
     ("quantity",),
     ("speculation", "numbers"),
     ("formula",),

@@ -20,6 +20,7 @@ import httptools
 from gamekit import event_loop
 from gamekit.errors import MachineRefused
 from gamekit.kernel_clock import KernelClock, request_stamps
+from gamekit.open_files import raise_limit
 from gamekit.stand_in.answers import (
     Answer,
     BadRequest,
@@ -50,6 +51,7 @@ async def serve(
     Deadlines are met within about 0.2 ms on a loop of ``event_loop.run(..., punctual=True)``, and
     within 1 ms on another. Raises ``MachineRefused`` where the address cannot be listened on.
     """
+    raise_limit()  # an engine that cannot accept leaves its clients waiting
     engine = _Engine(config)
     loop = asyncio.get_running_loop()
     try:

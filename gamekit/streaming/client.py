@@ -15,12 +15,12 @@ from typing import Any, Self
 
 from gamekit import __version__
 from gamekit.errors import BenchmarkFailed, UsageFault
+from gamekit.open_files import out_of_files, raise_limit, refusal
 from gamekit.streaming.address import ServerAddress, parse_address
 from gamekit.streaming.connection import Connection
 from gamekit.streaming.http_response import HttpResponse
 from gamekit.streaming.incoming import Incoming
 from gamekit.streaming.live_stream import LiveStream
-from gamekit.streaming.open_files import out_of_files, raise_limit, refusal
 from gamekit.streaming.plain_connection import PlainConnection
 from gamekit.streaming.reader import shortened
 from gamekit.streaming.receiver import ReceiveLoad, Receiver

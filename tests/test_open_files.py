@@ -48,3 +48,20 @@ def test_where_the_hard_limit_is_reached_the_server_is_not_blamed() -> None:
     said = asked(64, 100)
     assert said.startswith("MachineRefused this process may have no more than 100 open files")
     assert "ulimit -n" in said
+
+
+def test_the_stand_in_engine_accepts_more_than_it_began_with_files_for() -> None:
+    """An engine out of files would leave its clients waiting: it raises its own limit."""
+    code = (
+        "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (64, 400))\n"
+        "from gamekit.load.sending import closed_loop\n"
+        "from gamekit.stand_in.config import SimulatorConfig\n"
+        "from gamekit.stand_in.process import StandInEngine\n"
+        "from gamekit.streaming.requests import generate_request\n"
+        "with StandInEngine(SimulatorConfig(50, 5)) as engine:\n"
+        "    ask = generate_request('x', 3)\n"
+        "    load = closed_loop(engine.url, lambda _: ask, 150, requests=150)\n"
+        "print(sum(one.failed for one in load.requests))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "0\n"
