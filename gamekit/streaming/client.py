@@ -303,7 +303,7 @@ class StreamClient:
         """A connection that is open and free, a new one where there is none."""
         while self._idle:
             candidate = self._idle.pop()
-            if candidate.reusable:
+            if candidate.reusable and candidate.silent:
                 return candidate
             await candidate.close()
         return await self._connect()

@@ -98,11 +98,13 @@ class Connection(ABC):
         idle_s = (time.perf_counter_ns() - self._heard_ns) / 1e9
         fresh = self.incoming.sent_ns == 0 and not self.incoming.heard
         return (
-            self.lost is None
-            and idle_s < _LONGEST_IDLE_S
-            and (fresh or self.incoming.leaves_open)
-            and self._silent()
+            self.lost is None and idle_s < _LONGEST_IDLE_S and (fresh or self.incoming.leaves_open)
         )
+
+    @property
+    def silent(self) -> bool:
+        """Whether the system holds nothing unread, nor an end, as far as that can be seen."""
+        return True
 
     @property
     def may_send_again(self) -> bool:
@@ -121,10 +123,6 @@ class Connection(ABC):
     @abstractmethod
     def _send(self, request: bytes) -> None:
         """Hand ``request`` to the system, what it does not take at once as soon as it does."""
-
-    def _silent(self) -> bool:
-        """Whether the system holds nothing unread, as far as that can be seen."""
-        return True
 
     # What subclasses call when something happens.
 

@@ -72,7 +72,9 @@ class PlainConnection(Connection):
             self._awaits_room = bool(self._unsent)
             self._receiver.watch_writing(self._socket.fileno(), wanted=self._awaits_room)
 
-    def _silent(self) -> bool:
+    @property
+    def silent(self) -> bool:
+        """Whether the system holds nothing unread, nor an end."""
         try:
             self._socket.recv(1, socket.MSG_PEEK)
         except (BlockingIOError, InterruptedError):
