@@ -171,7 +171,9 @@ class Execution:
             ended = None
             if outcome == "failed" and self._start is not None:
                 ended = self._start.why_ended(crashing=True)
-            whole = reason if ended in (None, reason) else f"{reason}; {ended}"
+            # Of an engine that died, what its clients met is the consequence.
+            died = ended not in (None, reason)
+            whole = f"{ended}; what the benchmark saw: {reason}" if died else reason
             said = self._setup.redactor.text(whole)[:_LONGEST_REASON]
             self._failure = (outcome, said if said.strip() else "it ended without saying why")
         if self._now is not None:

@@ -245,6 +245,21 @@ def test_an_engine_that_dies_in_mid_run_fails_the_run_with_its_last_words(
     assert run.cases[0].samples["output_tokens"][0] == 5
 
 
+def test_that_an_engine_died_stands_before_what_its_clients_met(root: Path, tmp_path: Path) -> None:
+    """Under a load they meet connections that are refused, which alone would blame the address."""
+    (outcome,) = run_benchmarks(
+        root,
+        ["serving_load"],
+        launches=[f"{script(tmp_path)} --dies-after 3"],
+        settings=["concurrency=1", "requests=9", "repeats=2", "max_tokens=5"],
+        command=["gamekit", "bench"],
+    )
+    died, _, saw = (run_of(outcome).reason or "").partition("; what the benchmark saw: ")
+    assert died.startswith("the engine ended while it was measured (exit code 3)")
+    assert "the card fell off the bus" in died
+    assert "does not answer" in saw
+
+
 @pytest.mark.parametrize("key", ["hush-hush-1", "4711081512", "0815471108", "4711e2"])
 @pytest.mark.parametrize(
     "form", ["{engine} --api-key {{k}}", "sh -c 'exec {engine} --api-key {{k}} --port {{port}}'"]
