@@ -13,7 +13,6 @@ from gamekit.stand_in.config import SimulatorConfig
 from gamekit.stand_in.process import StandInEngine
 from gamekit.streaming.client import Exchange, StreamClient
 from gamekit.streaming.figures import stream_figures
-from gamekit.streaming.reader import StreamReader
 from gamekit.streaming.record import StreamRecord
 from gamekit.streaming.requests import generate_request
 from perf.machine import description, load_warning, two_cores
@@ -61,19 +60,7 @@ async def _burst(url: str, concurrency: int) -> list[tuple[Exchange, StreamRecor
         await client.stream(generate_request("warm up", 2))
         requests = [generate_request(f"measure {n}", TOKENS) for n in range(concurrency)]
         exchanges = await client.exchanges(requests)
-    return [(exchange, _read(exchange)) for exchange in exchanges]
-
-
-def _read(exchange: Exchange) -> StreamRecord:
-    reader = StreamReader()
-    for at_ns, piece in exchange.response.pieces:
-        reader.feed((at_ns - exchange.sent_ns) / 1e6, piece)
-    return reader.record(
-        exchange.response,
-        requested_tokens=exchange.request.requested_tokens,
-        broken_off=exchange.broken_off,
-        time_source=exchange.time_source,
-    )
+    return [(exchange, exchange.read()) for exchange in exchanges]
 
 
 def _compare(exchange: Exchange, record: StreamRecord, errors: Errors) -> None:

@@ -22,7 +22,7 @@ from gamekit.streaming.http_response import HttpResponse
 from gamekit.streaming.incoming import Incoming
 from gamekit.streaming.live_stream import LiveStream
 from gamekit.streaming.plain_connection import PlainConnection
-from gamekit.streaming.reader import shortened
+from gamekit.streaming.reader import StreamReader, shortened
 from gamekit.streaming.receiver import ReceiveLoad, Receiver
 from gamekit.streaming.record import StreamFailure, StreamRecord, TimeSource
 from gamekit.streaming.requests import StreamRequest
@@ -64,6 +64,18 @@ class Exchange:
     sent_ns: int
     broken_off: StreamFailure | None
     time_source: TimeSource = "reading"
+
+    def read(self) -> StreamRecord:
+        """The record of the response, of which nothing was parsed as it came."""
+        reader = StreamReader()
+        for at_ns, piece in self.response.pieces:
+            reader.feed((at_ns - self.sent_ns) / 1e6, piece)
+        return reader.record(
+            self.response,
+            requested_tokens=self.request.requested_tokens,
+            broken_off=self.broken_off,
+            time_source=self.time_source,
+        )
 
 
 @dataclass(frozen=True)

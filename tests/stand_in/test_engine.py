@@ -28,7 +28,6 @@ from gamekit.stand_in.engine import serve
 from gamekit.stand_in.process import StandInEngine
 from gamekit.streaming.client import Exchange, StreamClient
 from gamekit.streaming.figures import stream_figures
-from gamekit.streaming.reader import StreamReader
 from gamekit.streaming.record import StreamRecord
 from gamekit.streaming.requests import (
     StreamRequest,
@@ -47,24 +46,13 @@ def run(main: Coroutine[Any, Any, T]) -> T:
     return event_loop.run(lambda _: asyncio.wait_for(main, 60))
 
 
-def read_stream_of(exchange: Exchange) -> StreamRecord:
-    reader = StreamReader()
-    for at_ns, piece in exchange.response.pieces:
-        reader.feed((at_ns - exchange.sent_ns) / 1e6, piece)
-    return reader.record(
-        exchange.response,
-        requested_tokens=exchange.request.requested_tokens,
-        broken_off=exchange.broken_off,
-    )
-
-
 def stream(config: SimulatorConfig, request: StreamRequest) -> tuple[StreamRecord, Exchange]:
     with StandInEngine(config) as engine:
 
         async def main() -> tuple[StreamRecord, Exchange]:
             async with StreamClient(engine.url) as client:
                 exchange = await client.exchange(request)
-                return read_stream_of(exchange), exchange
+                return exchange.read(), exchange
 
         return run(main())
 
