@@ -96,7 +96,8 @@ def child(
     """
     if not executable:
         raise UsageFault("the interpreter's name is empty", mend=_NAME_ONE)
-    done = run([executable, *arguments], mend=_NAME_ONE, environment=environment)
+    # -B: a question leaves no compiled file behind.
+    done = run([executable, "-B", *arguments], mend=_NAME_ONE, environment=environment)
     if done.code == 0 and _ANSWER.encode("ascii") in done.output:
         return Told(_read(executable, done.output, fits), _failure(done.errors))
     # What another program says of arguments that were meant for Python helps nobody.

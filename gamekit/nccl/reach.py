@@ -123,8 +123,7 @@ def _ask(
     environment: Mapping[str, str],
 ) -> Reach:
     try:
-        # -B: a question leaves no compiled file behind.
-        told = child(executable, ["-B", *switches, "-c", _REPORT], _is_a_report, environment)
+        told = child(executable, [*switches, "-c", _REPORT], _is_a_report, environment)
     except MachineRefused as error:
         return Reach(python, started, failure=error.message)
     there, imported, failed = told.answer

@@ -24,5 +24,6 @@ def venv(tmp_path: Path) -> Path:
 def _no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
     """No variable of NCCL is set, and no path of Python is."""
     for name in [*os.environ]:
-        if name.startswith("NCCL_") or name == "PYTHONPATH":
+        # Under PYTHONDONTWRITEBYTECODE nobody would see a compiled file that is left behind.
+        if name.startswith("NCCL_") or name in ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE"):
             monkeypatch.delenv(name)
