@@ -30,7 +30,7 @@ class Side:
 
     ``why_not`` says why there are no samples to judge by; ``figure`` may be known all the same. Of
     a series with several starts it is the mean of their means. ``simulated`` says that the
-    stand-in engine was measured.
+    stand-in engine was measured, ``inadequate`` that the figure alone is not to be relied on.
     """
 
     id: str
@@ -43,6 +43,7 @@ class Side:
     starts: tuple[Start, ...]
     why_not: str | None
     simulated: bool = False
+    inadequate: bool = False
 
     @property
     def samples(self) -> list[tuple[float, ...]]:
@@ -94,7 +95,8 @@ def pairs(knowledge: Knowledge, a: str, b: str) -> tuple[list[Pair], list[str]]:
     if not found:
         raise UsageFault(
             f"no case of {a} is one of {b}",
-            mend="name a figure of each: " + " and ".join(_shown(side) for side in (of_a, of_b)),
+            mend="name a figure of each: "
+            + " and ".join(_shown(those, shared[0]) for those in (of_a, of_b)),
         )
     for pair in found:
         if pair.a.unit != pair.b.unit:
@@ -105,9 +107,9 @@ def pairs(knowledge: Knowledge, a: str, b: str) -> tuple[list[Pair], list[str]]:
     return found, left
 
 
-def _shown(those: Sequence[Side]) -> str:
-    """The ids of the first metric, for a line to choose from; of many the first."""
-    ids = [side.id for side in those if side.metric == those[0].metric]
+def _shown(those: Sequence[Side], metric: str) -> str:
+    """The ids of a metric, for a line to choose from; of many the first."""
+    ids = [side.id for side in those if side.metric == metric]
     few = 3
     return f"{' or '.join(ids[:few])}{' …' if len(ids) > few else ''}"
 
@@ -168,6 +170,7 @@ def side_of(knowledge: Knowledge, record: Record) -> Side:
         starts=(Start(knowledge.environment(record.id).start, samples),) if samples else (),
         why_not=why_not,
         simulated=grade is not None and grade.name == "simulated",
+        inadequate=grade is not None and grade.name == "inadequate",
     )
 
 

@@ -199,6 +199,7 @@ def _tell(root: Path | None, outcomes: Sequence[RunOutcome], *, as_json: bool) -
             # In one order: each measurement of a run that is done has joined something, or nothing.
             _tell_series(next(joined, None), begun)
             against_series.tell(against.get(row["id"]), appended=outcome.file is not None)
+        _tell_percentiles(outcome)
 
 
 def _case_headings(outcome: RunOutcome) -> dict[str, str]:
@@ -245,6 +246,15 @@ def _tell_outcome(outcome: RunOutcome) -> None:
 def _tell_figure(knowledge: Knowledge, row: dict[str, Any]) -> None:
     figure = wording.figure(knowledge, row["id"]) or "no figure"
     say(f"  {row['metric']}: {figure}, {knowledge.grade(row['id'])}")
+
+
+def _tell_percentiles(outcome: RunOutcome) -> None:
+    """How the requests of each load were spread, of which the figures are means."""
+    headings = _case_headings(outcome)
+    for number, case in enumerate([] if outcome.record is None else outcome.record.run.cases, 1):
+        heading = next((of for name, of in headings.items() if name.endswith(f".{number}")), None)
+        for line in wording.percentiles(case.facts):
+            paragraph(f"{f'{heading}: ' if heading else ''}{line}", "  ")
 
 
 def _tell_series(joined: Joined | None, begun: set[str]) -> None:

@@ -101,6 +101,8 @@ def _figure(side: Side) -> str:
     of = f"n = {count}" if count else "no samples"
     if len(side.starts) > 1:
         of = f"{len(side.starts)} starts, {of}"
+    elif side.inadequate:
+        of = f"{of}, inadequate"
     return f"{with_unit(middle(side.figure), side.unit)} ({of})"
 
 
@@ -167,6 +169,8 @@ def _how_to_know(compared: Compared) -> str:
         return "compare two of the stand-in engine, or two of real ones"
     if compared.verdict != "inconclusive":
         return "measure what has no samples: gamekit bench --append"
+    if compared.served and all(one.pair.in_turn for one in compared.metrics):
+        return "measure both again with more requests: gamekit bench with --set requests=N"
     if compared.served:
         return "measure both again with more requests, or in turn: gamekit bench with two --url"
     return "measure both again with more repeats: gamekit bench with --set repeats=N"

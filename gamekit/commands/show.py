@@ -222,6 +222,8 @@ def _show_run(knowledge: Knowledge, told: Mapping[str, Any]) -> None:
     _field("environment", wording.fields(run["environment"]))
     for case in run.get("cases", []):
         _field("case", wording.fields(case.get("parameters", {})) or "no parameters")
+        for line in wording.percentiles(case.get("facts", {})):
+            _field("percentiles", line)
         for warning in case.get("warnings", []):
             paragraph(f"warning: {warning}", "  ")
     say("\nfindings", "strong")

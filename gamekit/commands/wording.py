@@ -47,6 +47,24 @@ def _all_equal(measured: object) -> bool:
     return samples is not None and len(samples) > 1 and min(samples) == max(samples)
 
 
+def percentiles(facts: Mapping[str, Any]) -> list[str]:
+    """A line a metric: the percentiles over requests that a case of a load has, nothing else's."""
+    from gamekit.metrics import METRICS
+    from gamekit.numbers import number, with_unit
+
+    lines = []
+    for metric, told in (facts.get("percentiles") or {}).items():
+        seen = [
+            f"{name} {number(value, 3)}"
+            for name, value in told.items()
+            if name.startswith("p") and name[1:].isdecimal()
+        ]
+        if seen:
+            unit = METRICS[metric].unit if metric in METRICS else "1"
+            lines.append(f"{metric} of {told['n']} requests: {with_unit(', '.join(seen), unit)}")
+    return lines
+
+
 def source(told: Mapping[str, Any]) -> str:
     """A source in words."""
     match told["kind"]:

@@ -88,6 +88,10 @@ class Difference:
         return f"{self.field} {self.before} → {self.after}"
 
 
+# Two engines of other kinds differ in hundreds of settings, and what matters most comes first.
+_MOST_IN_WORDS = 20
+
+
 @dataclass(frozen=True)
 class Comparison:
     """Which known fields differ, which agree, and which only one of the two knows.
@@ -117,6 +121,9 @@ class Comparison:
         take them for the cause.
         """
         parts = list(_in_words(self.differ))
+        if len(parts) > _MOST_IN_WORDS:
+            more = len(parts) - _MOST_IN_WORDS
+            parts = [*parts[:_MOST_IN_WORDS], f"and {more} more, all in gamekit compare --json"]
         if self.differ and self.only_identifies:
             which = " and the ".join(item.field for item in self.differ)
             parts = [f"nothing recorded differs but the {which} ({', '.join(parts)})"]

@@ -446,3 +446,21 @@ def test_of_a_server_the_hint_asks_for_requests(base: Path, refused: Callable[..
     run_file(base, "one", around(80))
     run_file(base, "two", around(80.05), hour=3)
     assert "more requests, or in turn" in refused(NO_ANSWER, "compare", "one", "two")
+
+
+def test_an_inadequate_figure_is_marked_in_its_row(base: Path, gamekit: Command) -> None:
+    """Samples that spread too widely may tell two sides apart: the row says what they are."""
+    run_file(base, "one", around(100.0))
+    run_file(base, "two", [150.0, 250.0, 190.0, 300.0, 220.0])
+    (row,) = [line for line in gamekit("compare", "one", "two").splitlines() if "tok/s" in line]
+    assert "100.0 tok/s (n = 5)  " in row
+    assert "222 tok/s (n = 5, inadequate)" in row
+
+
+def test_of_two_in_turn_the_hint_asks_for_more_requests_alone(
+    base: Path, refused: Callable[..., str]
+) -> None:
+    """What was measured in turn already is not to be measured in turn."""
+    run_file(base, "one", around(100.0))
+    run_file(base, "two", [100.0, 99.9, 100.3, 100.0, 99.8])
+    assert "--set requests=N" in refused(NO_ANSWER, "compare", "one", "two")
