@@ -164,3 +164,13 @@ def test_a_gpu_at_rest_is_not_throttled() -> None:
     assert differ(rests, after(["gpu_idle", "hw_slowdown"], 8)) == (
         "state.pcie_width 16 → 8; state.throttle_reasons none → hw_slowdown"
     )
+
+
+def test_of_hundreds_of_differences_the_first_twenty_are_told() -> None:
+    """What matters most comes first, and the rest is counted: engines differ in all they set."""
+    before = {"driver": "570", "packages": {f"package-{n:02}": "1" for n in range(30)}}
+    after = {"driver": "575", "packages": {f"package-{n:02}": "2" for n in range(30)}}
+    told = words(before, after)
+    assert told.startswith("driver 570 → 575; ")
+    assert told.count(" → ") == 20
+    assert told.endswith("; and 11 more, all in gamekit compare --json")
