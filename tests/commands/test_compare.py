@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +12,8 @@ from gamekit.commands.failures import run
 from gamekit.strict_yaml import write_yaml
 
 from .conftest import Command, parsed
+from .rates import SUBJECT, around, run_file
 
-ENGINE = {"name": "sglang", "version": "0.5.15", "stand_in": False}
-SUBJECT = {"target": "model-x", "speculation": "none", "concurrency": 1, "host": "box"}
 DAY = "2026-12-01"
 BETTER, WORSE, NO_ANSWER, USAGE = 0, 4, 5, 2
 
@@ -29,59 +28,6 @@ def compared(base: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., tu
         return code, parsed(capsys.readouterr().out)
 
     return command
-
-
-def run_file(
-    base: Path,
-    name: str,
-    samples: Sequence[float],
-    *,
-    start: str | None = None,
-    hour: int = 1,
-    subject: dict[str, Any] | None = None,
-    more: Sequence[dict[str, Any]] = (),
-    engine: dict[str, Any] | None = None,
-    launch: str | None = None,
-    **environment: Any,
-) -> None:
-    """Put a run with a decode rate (and ``more`` measurements) into the knowledge base."""
-    source = {"kind": "run", "run": name}
-    rate = {
-        "id": f"{name}.decode_rate",
-        "metric": "decode_rate",
-        "value": {"samples": list(samples), "unit": "tok/s"},
-        # A series takes only what is of its subject.
-        **({"series": "rate"} if subject is None else {}),
-    }
-    shared = {"kind": "measurement", "title": "A figure", "source": source}
-    shared["subject"] = SUBJECT | (subject or {})
-    surroundings = {"driver": "570", "boot": "b1", **environment}
-    if start is not None:
-        surroundings["start"] = start
-    data = {
-        "schema": 1,
-        "run": {
-            "id": name,
-            "benchmark": "serving_decode",
-            "command": ["gamekit", "bench", "serving_decode"],
-            "gamekit_version": "0.1.0",
-            "started": f"2026-12-01T{hour:02}:00:00Z",
-            "finished": f"2026-12-01T{hour:02}:30:00Z",
-            "outcome": "done",
-            "engine": ENGINE | (engine or {}),
-            **({} if launch is None else {"launch": {"command": launch}}),
-            "environment": surroundings,
-            "cases": [{"samples": {"decode_rate": list(samples)}}],
-        },
-        "findings": [shared | rate, *(shared | one for one in more)],
-    }
-    folder = base / "findings" / "measured" / "2026-12"
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"{name}.yaml").write_text(write_yaml(data), encoding="utf-8")
-
-
-def around(rate: float) -> list[float]:
-    return [rate * (1 + step / 1000) for step in (0, 2, -1, 1, -2)]
 
 
 def test_a_better_run_is_exit_0_with_the_keys_of_the_contract(base: Path, compared) -> None:
