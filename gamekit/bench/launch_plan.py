@@ -160,6 +160,7 @@ def _one(parameter: Parameter, settings: Mapping[str, Sequence[str]]) -> float:
 
 def _secrets(command: ReadyCommand) -> list[str]:
     found = [value for name, value in command.variables.items() if is_secret_name(name)]
+    found += [use.value for use in command.uses if is_secret_name(use.key)]
     return found + _secrets_among(command.words)
 
 
@@ -168,11 +169,11 @@ def _secrets_among(words: Sequence[str]) -> list[str]:
     before = ""
     for word in words:
         name, sign, value = word.partition("=")
-        if sign and is_secret_name(name):
-            found.append(value)
-        elif before.startswith("-") and "=" not in before and is_secret_name(before):
+        if before.startswith("-") and "=" not in before and is_secret_name(before):
             found.append(word)
-        elif len(within := _split(word)) > 1:
+        elif sign and len(name.split()) == 1 and is_secret_name(name):
+            found.append(value)
+        if len(within := _split(word)) > 1:
             found += _secrets_among(within)  # the command of a shell: bash -c '...'
         before = word
     return found

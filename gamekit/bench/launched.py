@@ -118,11 +118,12 @@ def launched(
 def _filled_in(
     command: LaunchCommand, ready: ReadyCommand, values: Mapping[str, str], redactor: Redactor
 ) -> dict[str, Setting]:
-    """What its placeholders stand for; that of a secret flag or variable is hidden, however short.
+    """What its placeholders stand for; of a secret flag, variable or name it is hidden.
 
-    Redacted before it is typed: a key may consist of digits, and no redactor finds it in a number.
+    However short it is. The rest is redacted before it is typed: a key may consist of digits, and
+    no redactor finds it in a number.
     """
-    hidden = {use.key for use in ready.uses if is_secret_name(use.name)}
+    hidden = {use.key for use in ready.uses if is_secret_name(use.name) or is_secret_name(use.key)}
     return {
         key: HIDDEN if key in hidden else _typed(redactor.text(value))
         for key, value in values.items()

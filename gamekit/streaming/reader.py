@@ -86,8 +86,9 @@ class StreamReader:
         event = read_event(payload, self._completion_tokens)
         if event.error is not None:
             self._fail("error_event", event.error)
-        if event.finish_reason == "abort":
-            self._fail("aborted", event.finish_message or "finish_reason abort")
+        if event.finish_reason in ("abort", "error"):
+            said = event.finish_message or f"finish_reason {event.finish_reason}"
+            self._fail("aborted", said)
         if event.brings_tokens:
             self._take_tokens(at_ms, event)
         self._remember(event)

@@ -13,7 +13,7 @@ FailureKind = Literal[
     "timeout",  # no byte, or no end, within the client's limits
     "http_status",  # the server answered with another status than 200
     "error_event",  # status 200, and an error inside the stream
-    "aborted",  # the engine gave the request up (finish_reason abort)
+    "aborted",  # the engine gave the request up (finish_reason abort or error)
     "incomplete",  # the stream ended without its terminator
     "malformed",  # not HTTP, not a stream, or an event that is not a JSON object
     "empty",  # a complete stream without a single token

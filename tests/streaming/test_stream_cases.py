@@ -170,6 +170,15 @@ FAILED = {
 }
 
 
+def test_an_answer_that_ends_with_an_error_has_failed() -> None:
+    """Some engines end it with ``finish_reason`` error in place of an event of its own."""
+    meta = {"completion_tokens": 9, "finish_reason": {"type": "error", "message": "CUDA oom"}}
+    last = {"text": "t", "meta_info": meta}
+    record = read_stream(response((10.0, generated(1)), (20.0, last)))
+    assert record.failure is not None
+    assert (record.failure.kind, record.failure.message) == ("aborted", "CUDA oom")
+
+
 @pytest.mark.parametrize("kind", FAILED)
 def test_a_stream_that_went_wrong_is_a_failure_with_its_reason(kind: str) -> None:
     """Case 5: each way of going wrong has its name, keeps what was said, and gives no figure."""
