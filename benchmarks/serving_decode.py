@@ -10,8 +10,8 @@ from gamekit.bench.serving import (
     PROMPTS,
     TEMPERATURE,
     chunk_interval_ms,
+    judge_answers,
     judge_cache,
-    judge_counts,
     judge_speculation,
     measure_client,
     tell_output_length,
@@ -32,7 +32,7 @@ def run(context: Context) -> Iterator[Sample | Replicate]:
     for metric in ("decode_rate", "time_per_output_token"):
         if all(sample.get(metric) is None for sample in samples):
             context.not_known(metric, why)
-    judge_counts(context, samples)
+    judge_answers(context, samples)
     judge_speculation(context, samples, "decode_rate", "time_per_output_token", "cycle_time")
     judge_cache(context, samples, "ttft")
     tell_output_length(context, samples)

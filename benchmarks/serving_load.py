@@ -38,8 +38,8 @@ from gamekit.bench.serving import (
     TEMPERATURE,
     answer_row,
     chunk_interval_ms,
+    judge_answers,
     judge_cache,
-    judge_counts,
     judge_speculation,
     measure_client,
     request_maker,
@@ -101,7 +101,8 @@ def run(context: Context) -> Iterator[Replicate]:
             else closed_phases(load.requests, load.concurrency)
         )
         runs.append((load, phases))
-        told = [answer_row(request.record, notices) for request in load.requests]
+        steps = context.subject.steps
+        told = [answer_row(request.record, notices, steps) for request in load.requests]
         parts = [
             _request_row(repetition, request, phases, answer)
             for request, answer in zip(load.requests, told, strict=True)
@@ -275,7 +276,7 @@ def _tell(
         why = "an answer told no token count, and its time per output token has a limit"
         for metric in ("goodput", "goodput_share"):
             context.not_known(metric, why)
-    judge_counts(context, answers)
+    judge_answers(context, answers)
     judge_speculation(context, answers, *RATES, "decode_rate", "time_per_output_token")
     judge_cache(context, answers, "ttft", "request_latency", *RATES)
     tell_output_length(context, answers)

@@ -24,7 +24,7 @@ from gamekit.bench.serving import (
     PROMPTS,
     TEMPERATURE,
     chunk_interval_ms,
-    judge_counts,
+    judge_answers,
     measure_client,
     tell_output_length,
 )
@@ -55,7 +55,7 @@ def run(context: Context) -> Iterator[Sample | Replicate]:
     samples, notices = waves.rows, waves.notices
     context.fact("identifies", _identifies(context))
     _judge_verifies(context, samples, notices)
-    judge_counts(context, samples)
+    judge_answers(context, samples)
     tell_output_length(context, samples)
     _judge_acceptance(context, samples)
     _judge_engine(context, samples, told, can_tell=watch.tells)

@@ -12,7 +12,7 @@ from gamekit.bench.floor import RunFloor, floor_for
 from gamekit.bench.module import ERROR, Parameter
 from gamekit.bench.prompts import RANDOM_IDS, prompt_set, random_ids
 from gamekit.streaming.contradictions import contradictions
-from gamekit.streaming.figures import stream_figures
+from gamekit.streaming.figures import moments, stream_figures
 from gamekit.streaming.record import StreamRecord
 from gamekit.streaming.requests import (
     StreamRequest,
@@ -22,8 +22,26 @@ from gamekit.streaming.requests import (
 )
 
 Row = dict[str, Any]
-# Of an answer: what of its counts cannot be true at once.
+# Columns that an answer has only where there is something to say: what of its counts cannot be true
+# at once, and how many chunks came at how few moments.
 _CONTRADICTION = "contradiction"
+_BURSTS = "bursts"
+# So many chunks a moment are bursts, in answers of at least so many chunks. The time between the
+# first moment and the last is good to one part in their number less one.
+_CHUNKS_A_MOMENT = 2
+_LEAST_CHUNKS = 4
+_MANY_MOMENTS = 20
+# Of all answers: so many may have met a stall on the way.
+_FEW_ANSWERS = 0.05
+# What is computed from when chunks came.
+_OF_CHUNKS = (
+    "ttft",
+    "time_per_output_token",
+    "decode_rate",
+    "cycle_time",
+    "goodput",
+    "goodput_share",
+)
 
 # Parameters of every such benchmark; those that say how many requests are its own.
 TEMPERATURE = Parameter("temperature", float, 0.0, "sampling temperature", low=0, high=10)
@@ -83,17 +101,18 @@ def request_maker(context: Context) -> Callable[[int], StreamRequest]:
     return lambda n: chat_request(model, prompts.unique(n), tokens, temperature=temperature)
 
 
-def answer_row(record: StreamRecord, notices: Counter[str]) -> Row:
+def answer_row(record: StreamRecord, notices: Counter[str], steps: int | None) -> Row:
     """The sample of one answer, counted from its sending; what is to be known goes to ``notices``.
 
-    That of a failed one holds the error alone.
+    That of a failed one holds the error alone. ``steps`` are the engine's draft steps, if known.
     """
     if record.failure is not None:
         return {ERROR: str(record.failure)}
     figures = stream_figures(record)
     notices.update(figures.warnings)
     speculation = record.speculation
-    contradicted = contradictions(record)
+    contradicted = contradictions(record, steps)
+    bursts = _bursts(record)
     return {
         "ttft": figures.ttft_ms,
         "time_per_output_token": figures.time_per_output_token_ms,
@@ -110,13 +129,27 @@ def answer_row(record: StreamRecord, notices: Counter[str]) -> Row:
         "finish_reason": record.finish_reason,
         "verify_count": None if speculation is None else speculation.verify_count,
         "correct_drafts": None if speculation is None else speculation.correct_drafts,
-        # A column only where there is something to say.
         **({_CONTRADICTION: "; ".join(contradicted)} if contradicted else {}),
+        **({_BURSTS: bursts} if bursts else {}),
     }
 
 
-def judge_counts(context: Context, rows: Sequence[Row]) -> None:
-    """A server is not believed that counts more tokens than asked for, or contradicts itself."""
+def _bursts(record: StreamRecord) -> str | None:
+    """How many chunks came at how few moments; None where that says nothing of the figures."""
+    chunks = len(record.chunks)
+    if chunks < _LEAST_CHUNKS:
+        return None
+    seen = moments(record)
+    if seen > _MANY_MOMENTS or chunks < _CHUNKS_A_MOMENT * seen:
+        return None
+    return f"{chunks} chunks at {seen} moment{'s' if seen > 1 else ''}"
+
+
+def judge_answers(context: Context, rows: Sequence[Row]) -> None:
+    """A server is not believed that counts more tokens than asked for, or contradicts itself.
+
+    Nor are times believed of answers that something on the way buffers.
+    """
     if any((row.get("output_tokens") or 0) > context["max_tokens"] for row in rows):
         context.flaw("the server counted more tokens than were asked for")
     if context.subject.speculation == "none" and any(row.get("verify_count") for row in rows):
@@ -126,6 +159,17 @@ def judge_counts(context: Context, rows: Sequence[Row]) -> None:
         context.flaw(
             f"the counts of {len(contradicted)} of {len(rows)} answers contradict themselves, the"
             f" first: {contradicted[0]}"
+        )
+    _judge_bursts(context, rows)
+
+
+def _judge_bursts(context: Context, rows: Sequence[Row]) -> None:
+    bursts = [row[_BURSTS] for row in rows if row.get(_BURSTS)]
+    if len(bursts) > _FEW_ANSWERS * len(rows):
+        context.flaw(
+            f"{len(bursts)} of {len(rows)} answers came in bursts, the first {bursts[0]}: the"
+            " engine or a proxy before it buffers the stream, and times are those of the bursts",
+            *_OF_CHUNKS,
         )
 
 

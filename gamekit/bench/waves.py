@@ -73,7 +73,8 @@ class Waves:
             if self._before is not None:
                 self._before()
             self.sent.append(self._send(number))
-            rows = [answer_row(record, self.notices) for record in self.sent[-1].records]
+            steps = self._context.subject.steps
+            rows = [answer_row(record, self.notices, steps) for record in self.sent[-1].records]
             self.rows += rows
             yield rows
 

@@ -15,6 +15,8 @@ _LARGEST_COUNT = 10**12
 class StreamEvent(NamedTuple):
     """What one event says; None is not told. ``completion_tokens`` is cumulative.
 
+    ``token_ids`` is how many ids came with it: cumulative or not, as the engine was started.
+
     A named tuple, since one is made for each chunk: a frozen dataclass takes four times as long.
     """
 
@@ -27,6 +29,7 @@ class StreamEvent(NamedTuple):
     finish_message: str | None = None
     speculation: SpeculationCounters | None = None
     retractions: int | None = None
+    token_ids: int | None = None
     error: str | None = None
 
 
@@ -97,6 +100,7 @@ def _generate_event(payload: dict[str, Any], tokens_so_far: int | None) -> Strea
         # The count is cumulative whether the text is (the default) or not (incremental output), and
         # it grows too when a token gives no text yet.
         new = total > (tokens_so_far or 0)
+    ids = payload.get("output_ids")
     finish = meta.get("finish_reason")
     finish = finish if isinstance(finish, dict) else {"type": finish}
     return StreamEvent(
@@ -109,6 +113,7 @@ def _generate_event(payload: dict[str, Any], tokens_so_far: int | None) -> Strea
         finish_message=_text(finish.get("message")),
         speculation=_speculation(meta),
         retractions=count(meta.get("num_retractions")),
+        token_ids=len(ids) if isinstance(ids, list) else None,
     )
 
 

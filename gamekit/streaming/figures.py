@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 from gamekit.streaming.record import SpeculationCounters, StreamRecord
 
 FirstChunkSource = Literal["told", "counted", "assumed"]
+# Of the mean time between two chunks: those that are nearer to each other came at one moment.
+_ONE_MOMENT = 0.1
 
 
 @dataclass(frozen=True)
@@ -54,22 +57,24 @@ def stream_figures(record: StreamRecord) -> StreamFigures:
 
 
 def first_chunk_tokens(record: StreamRecord) -> tuple[int, FirstChunkSource] | None:
-    """How many tokens the first chunk brought, and how that is known; None without a token count.
+    """How many tokens came first, and how that is known; None without a token count.
 
-    *told*: the engine's cumulative count came with the chunk. *counted*: there are as many chunks
-    as tokens, so each brought one. *assumed*: 1, because the first chunk is what prefill sampled; a
-    chunk that held more makes the decode rate too high by (its tokens - 1)/(n - its tokens).
+    They are those of the first chunk, and of further ones that came at the same time. *told*: the
+    engine's cumulative count came with them. *counted*: there are as many chunks as tokens, so each
+    brought one. *assumed*: 1 a chunk, because the first chunk is what prefill sampled; chunks that
+    held more make the decode rate too high by (their tokens - chunks)/(n - their tokens).
     """
     if not record.chunks or record.completion_tokens is None:
         return None
-    told = record.chunks[0].total
+    chunks = _first_chunks(record)
+    told = record.chunks[chunks - 1].total
     if told is not None:
         return told, "told"
-    return 1, "counted" if len(record.chunks) == record.completion_tokens else "assumed"
+    return chunks, "counted" if len(record.chunks) == record.completion_tokens else "assumed"
 
 
 def decode_rate(record: StreamRecord) -> float | None:
-    """(n - tokens of the first chunk)/(time of the last chunk - time of the first chunk), tok/s.
+    """(n - tokens that came first)/(time of the last chunk - time of the first chunk), tok/s.
 
     n is the engine's count at the last chunk where it is told there, otherwise its count of the
     whole answer. None without a count, or with a single moment at which tokens came.
@@ -106,11 +111,28 @@ def accept_length(counters: SpeculationCounters | None) -> float | None:
 
 
 def cycle_ms(record: StreamRecord) -> float | None:
-    """(time of the last chunk - time of the first)/verifies, in ms: one draft-and-verify cycle."""
+    """(time of the last chunk - time of the first)/verifies, in ms: one draft-and-verify cycle.
+
+    Of chunks that came at the time of the first, each is a verify that the time does not hold.
+    """
     span = _span_ms(record)
     if record.speculation is None or span is None:
         return None
-    return span / record.speculation.verify_count
+    verifies = record.speculation.verify_count - (_first_chunks(record) - 1)
+    return span / verifies if verifies > 0 else None
+
+
+def moments(record: StreamRecord) -> int:
+    """At how many moments the chunks came.
+
+    Chunks of one moment follow each other in less than a tenth of the mean time between two. What
+    buffers a stream, such as a proxy, makes few moments of many chunks.
+    """
+    span = _span_ms(record)
+    if span is None:
+        return min(1, len(record.chunks))
+    least = _ONE_MOMENT * span / (len(record.chunks) - 1)
+    return 1 + sum(later.at_ms - one.at_ms >= least for one, later in pairwise(record.chunks))
 
 
 def warnings(record: StreamRecord) -> list[str]:
@@ -138,6 +160,12 @@ def warnings(record: StreamRecord) -> list[str]:
     if record.retractions:
         said.append(f"the engine retracted the request {record.retractions} times")
     return said
+
+
+def _first_chunks(record: StreamRecord) -> int:
+    """How many chunks came at the time of the first: one, unless a read brought several."""
+    first = record.chunks[0].at_ms
+    return next((n for n, one in enumerate(record.chunks) if one.at_ms > first), len(record.chunks))
 
 
 def _stop_token_may_be_silent(record: StreamRecord) -> bool:

@@ -62,6 +62,7 @@ class StreamReader:
         self._finish_reason: str | None = None
         self._speculation: SpeculationCounters | None = None
         self._retractions: int | None = None
+        self._token_ids: tuple[int, int] | None = None
         self._fell: str | None = None
 
     def feed(self, at_ms: float, piece: bytes) -> None:
@@ -116,6 +117,9 @@ class StreamReader:
             self._take_speculation(event.speculation)
         if event.retractions is not None:
             self._retractions = event.retractions
+        if event.token_ids is not None:
+            before = 0 if self._token_ids is None else self._token_ids[1]
+            self._token_ids = event.token_ids, before + event.token_ids
 
     def _take_speculation(self, told: SpeculationCounters) -> None:
         before, self._speculation = self._speculation, told
@@ -165,6 +169,7 @@ class StreamReader:
             failure=self._judge(response, broken_off),
             time_source=time_source,
             fell=self._fell,
+            token_ids=self._token_ids,
         )
 
     def _judge(

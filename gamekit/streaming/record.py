@@ -74,7 +74,8 @@ class StreamRecord:
 
     ``resent``: the server closed the connection without an answer, and the request was sent once
     more; times are those since the first sending. ``unended``: the stream ended within a response
-    that did not.
+    that did not. ``token_ids``: how many ids the last event that had some brought, and how many
+    all of them; the one or the other is what the answer has, as the engine was started.
 
     ``time_source`` *kernel*: all times are of the kernel's receipt of the last segment of each
     read, whatever the client was busy with. *reading*: of the read itself, after whatever the
@@ -99,5 +100,6 @@ class StreamRecord:
     failure: StreamFailure | None
     time_source: TimeSource = "reading"
     fell: str | None = None
+    token_ids: tuple[int, int] | None = None
     resent: bool = False
     unended: bool = False

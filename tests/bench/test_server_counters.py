@@ -1,7 +1,8 @@
-"""Servers whose counts cannot be true: what is measured of them is told as inadequate."""
+"""Servers whose counts or times cannot be true: what is measured of them is told as inadequate."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -26,7 +27,7 @@ def told(**counts: Any) -> list[dict[str, Any]]:
 
 
 def measured(
-    name: str, events: list[dict[str, Any]], answers: dict[str, Any] = SPECULATING
+    name: str, events: Sequence[Any], answers: dict[str, Any] = SPECULATING
 ) -> dict[str, Measurement]:
     with engine(answers, events, gap_s=0.002) as url:
         (outcome,) = run_benchmarks(None, [name], urls=[url], settings=FEW[name])
@@ -62,6 +63,22 @@ def test_counts_that_go_together_are_no_flaw() -> None:
     found = measured("serving_decode", told(spec_verify_ct=8, spec_num_correct_drafts=0))
     assert found["accept_length"].value.samples == [1.0, 1.0]
     assert not any("contradict" in flaw for one in found.values() for flaw in one.flaws)
+
+
+@pytest.mark.parametrize(
+    ("name", "bursts"),
+    [*((name, 2) for name in FEW), ("serving_decode", 1), ("serving_load", 1)],
+)
+def test_an_answer_that_comes_in_bursts_has_no_times_to_believe(name: str, bursts: int) -> None:
+    """What a proxy buffers until the end, or lets go of twice, tells when it did so."""
+    events = told(spec_verify_ct=8, spec_num_correct_drafts=0)
+    at_once = [events[:4], events[4:]] if bursts == 2 else [events]
+    found = measured(name, at_once)
+    said = f"the first 9 chunks at {bursts} moment"
+    timed = found.keys() & {"ttft", "time_per_output_token", "decode_rate", "cycle_time"}
+    assert timed
+    for metric in timed:
+        assert any(said in flaw for flaw in found[metric].flaws), metric
 
 
 def test_a_giant_count_does_not_make_the_floor_of_the_client_giant() -> None:

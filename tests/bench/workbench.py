@@ -79,7 +79,7 @@ def files_below(root: Path) -> dict[str, bytes]:
 @contextmanager
 def engine(
     answers: Mapping[str, Any],
-    events: Sequence[Mapping[str, Any]] = (),
+    events: Sequence[Any] = (),
     *,
     gap_s: float = 0.0,
     breaks_after: int | None = None,
@@ -88,8 +88,9 @@ def engine(
 ) -> Iterator[str]:
     """The URL of an engine: GET answers by route, and for every POST the same stream of events.
 
-    After ``breaks_after`` streams it stops answering, as an engine that died. The stream number
-    ``fails`` is an error. ``bodies`` collects what was posted.
+    A list among the events goes out at once. After ``breaks_after`` streams it stops answering, as
+    an engine that died. The stream number ``fails`` is an error. ``bodies`` collects what was
+    posted.
     """
     numbers = itertools.count(1)  # of several threads each gets its own
 
@@ -119,7 +120,10 @@ def engine(
             failed = [{"error": {"message": "out of memory", "type": "abort"}}]
             for event in failed if number == fails else events:
                 time.sleep(gap_s)
-                self.wfile.write(b"data: " + json.dumps(event).encode() + b"\n\n")
+                together = event if isinstance(event, list) else [event]
+                self.wfile.write(
+                    b"".join(b"data: %b\n\n" % json.dumps(e).encode() for e in together)
+                )
                 self.wfile.flush()
             self.wfile.write(b"data: [DONE]\n\n")
             self.close_connection = True

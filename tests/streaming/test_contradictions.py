@@ -98,6 +98,39 @@ def test_counts_that_cannot_be_true_at_once_are_named(record: StreamRecord, said
     assert any(said in one for one in contradictions(record))
 
 
+@pytest.mark.parametrize("incremental", [False, True])
+@pytest.mark.parametrize(("tokens", "silent"), [(9, 0), (9, 1)])
+def test_the_ids_of_an_answer_are_as_many_as_its_tokens(
+    incremental: bool, tokens: int, silent: int
+) -> None:
+    """Ids come cumulatively or each once, and the stop token's may be missing."""
+    events = []
+    for n in range(1, tokens + 1):
+        sent = min(n, tokens - silent)
+        ids = [7] * (int(sent == n) if incremental else sent)
+        finish = "stop" if n == tokens else None
+        events.append((10.0 * n, {**generated(n, finish), "output_ids": ids}))
+    assert contradictions(read_stream(response(*events))) == []
+
+
+def test_ids_that_are_not_as_many_as_the_tokens_are_named() -> None:
+    """An engine that counts four tokens for each id it sends is not believed."""
+    events = [(10.0 * n, {**generated(4 * n), "output_ids": [7] * n}) for n in range(1, 9)]
+    last = (90.0, {**generated(36, "length"), "output_ids": [7] * 9})
+    said = contradictions(read_stream(response(*events, last)))
+    assert said == ["36 tokens were counted, and 9 ids came"]
+
+
+def test_what_a_last_cycle_may_lose_is_bounded_by_the_steps() -> None:
+    """Five tokens too many could be of one cycle of sixteen steps, and not of one of three."""
+    record = answered(1, 3, 5, 7, **verified(4, 7))
+    assert contradictions(record) == []
+    assert contradictions(record, steps=3) == [
+        "4 verifies with 7 correct drafts make 12 tokens, and 7 came"
+    ]
+    assert contradictions(record, steps=1)[0] == "4 verifies of 1 steps had 7 correct drafts"
+
+
 def test_counters_of_speculation_that_fall_are_named() -> None:
     """Verifies and correct drafts are cumulative as tokens are."""
     verifies = (
