@@ -26,6 +26,8 @@ _OWNERS = ("sglang", "vllm", "llamacpp")
 _FORMATS_OF_ANY_PRECISION = ("auto", "compressed-tensors", "modelopt", "quark")
 # Of what an engine says of itself: the levels and the size (as text) that are recorded.
 _DEEPEST, _LONGEST, _LARGEST = 10, 2000, 200_000
+# As long as a line of a run file may be.
+_LONGEST_ADDRESS = 300
 # Differs in every start without meaning anything.
 _LEFT_OUT = ("random_seed", "port", "nccl_port", "host", "internal_states")
 
@@ -85,12 +87,17 @@ def facts_of(
     description = _description({**(identity.model_info or {}), **info}, redactor)
     if identity.models:
         description["models"] = [redactor.text(model[:200]) for model in identity.models[:100]]
+    address = parse_address(url)
     return EngineFacts(
         url=url,
         api=identity.api,
         models=identity.models,
         engine=Engine(
-            name=name, version=version, stand_in=identity.is_stand_in, description=description
+            name=name,
+            version=version,
+            stand_in=identity.is_stand_in,
+            address=redactor.text(address.authority + address.prefix)[:_LONGEST_ADDRESS],
+            description=description,
         ),
         told=_told(identity),
         is_local=_is_loopback(url),

@@ -38,12 +38,18 @@ def base_at(root: Path | None) -> Base:
 
 
 def measured_rows(knowledge: Knowledge, outcome: RunOutcome) -> list[dict[str, Any]]:
-    """The measurements of a run in the form of ``query --json``; without a file, no file and line.
+    """The measurements of a run in the form of ``query --json``, each with the engine's address.
 
-    ``knowledge`` comes from ``knowledge_with``.
+    Without a file they have no file and line. ``knowledge`` comes from ``knowledge_with``.
     """
     findings = () if outcome.record is None else outcome.record.findings
-    rows = [knowledge.as_json(one.id) for one in findings if isinstance(one, Measurement)]
+    engine = None if outcome.record is None else outcome.record.run.engine
+    address = None if engine is None else engine.address
+    rows = [
+        {**knowledge.as_json(one.id), "address": address}
+        for one in findings
+        if isinstance(one, Measurement)
+    ]
     if outcome.file is None:
         rows = [{**row, "file": None, "line": None} for row in rows]
     return rows
@@ -70,16 +76,22 @@ def against_their_series(
 
 def _without(knowledge: Knowledge, runs: Collection[str]) -> Knowledge:
     base = knowledge.base
+    kept = {
+        name: record
+        for name, record in base.records.items()
+        if record.run is None or record.run.id not in runs
+    }
+    # A series that several runs began at once is known by one of their files, and is all of theirs.
+    for record in tuple(kept.values()):
+        series = record.finding.series if isinstance(record.finding, Measurement) else None
+        if series is not None:
+            kept[series] = base.records[series]
     return build(
         Base(
             base.root,
             base.config,
             tuple(topic for topic in base.topics if topic.run is None or topic.run.id not in runs),
-            {
-                name: record
-                for name, record in base.records.items()
-                if record.run is None or record.run.id not in runs
-            },
+            kept,
             {name: run for name, run in base.runs.items() if name not in runs},
         )
     )

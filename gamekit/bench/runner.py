@@ -53,8 +53,9 @@ class Terminated(KeyboardInterrupt):
 class RunOutcome:
     """What became of one benchmark: a record, or why there is none.
 
-    ``file`` is the run file below the root, when one was written. ``recovered`` marks the run of
-    somebody who was killed, found in the spool.
+    ``file`` is the run file below the root, when one was written, ``headlines`` the metrics that
+    the benchmark is run for. ``recovered`` marks the run of somebody who was killed, found in the
+    spool.
     """
 
     benchmark: str
@@ -63,6 +64,7 @@ class RunOutcome:
     skipped: str | None = None
     fault: GamekitError | None = None
     joined: tuple[Joined, ...] = field(default=())
+    headlines: tuple[str, ...] = ()
     recovered: bool = False
 
     @property
@@ -326,6 +328,7 @@ def _recorded(setup: Setup, executions: Sequence[Execution]) -> list[RunOutcome]
                         record,
                         record.file if setup.append else None,
                         joined=tuple(execution.joined),
+                        headlines=tuple(one.metric for one in execution.benchmark.headlines),
                     )
                 )
     finally:

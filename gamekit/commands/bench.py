@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gamekit.commands import against_series, wording
+from gamekit.commands import against_series, several_runs, wording
 from gamekit.commands.options import as_json_option
 from gamekit.commands.terminal import ProgressLine, paragraph, print_json, say, table
 from gamekit.errors import BenchmarkFailed, UsageFault
@@ -187,10 +187,16 @@ def _tell(root: Path | None, outcomes: Sequence[RunOutcome], *, as_json: bool) -
         return
     begun: set[str] = set()
     against = against_their_series(knowledge, outcomes)
+    engines = several_runs.engine_names([one.record.run for one in outcomes if one.record])
     for outcome, given in rows:
-        _tell_outcome(outcome)
+        run = None if outcome.record is None else outcome.record.run
+        _tell_outcome(outcome, None if run is None else engines.get(run.id))
+        if run is not None and run.outcome == "failed":
+            # Why is told above, once for all of them.
+            say(f"  no figure of {', '.join(row['metric'] for row in given)}")
+            continue
         joined = iter(outcome.joined)
-        headings = _case_headings(outcome)
+        headings = {} if run is None else several_runs.case_headings(run)
         for row in given:
             heading = headings.pop(row["id"].removesuffix(f".{row['metric']}"), None)
             if heading is not None:
@@ -200,27 +206,10 @@ def _tell(root: Path | None, outcomes: Sequence[RunOutcome], *, as_json: bool) -
             _tell_series(next(joined, None), begun)
             against_series.tell(against.get(row["id"]), appended=outcome.file is not None)
         _tell_percentiles(outcome)
+    several_runs.tell(knowledge, rows)
 
 
-def _case_headings(outcome: RunOutcome) -> dict[str, str]:
-    """By the beginning of its findings' ids, what a case of a sweep was set to."""
-    cases = [] if outcome.record is None else outcome.record.run.cases
-    if outcome.record is None or len(cases) < 2:
-        return {}
-    swept = [
-        name
-        for name in cases[0].parameters
-        if len({repr(case.parameters.get(name)) for case in cases}) > 1
-    ]
-    return {
-        f"{outcome.record.run.id}.{number}": ", ".join(
-            f"{name}={case.parameters.get(name)}" for name in swept
-        )
-        for number, case in enumerate(cases, start=1)
-    }
-
-
-def _tell_outcome(outcome: RunOutcome) -> None:
+def _tell_outcome(outcome: RunOutcome, engine: str | None) -> None:
     if outcome.record is None:
         if outcome.skipped is not None:
             say(f"{outcome.benchmark}: skipped, {outcome.skipped}")
@@ -228,19 +217,26 @@ def _tell_outcome(outcome: RunOutcome) -> None:
     run = outcome.record.run
     again = " (it was killed earlier)" if outcome.recovered else ""
     say(f"{outcome.benchmark}: {run.outcome}{again}, run {run.id}", "strong")
-    if run.launch is not None and run.launch.parameters:
-        settings = ", ".join(f"{name}={value}" for name, value in run.launch.parameters.items())
-        say(f"  launched with {settings}")
+    if engine is not None:
+        paragraph(f"engine: {engine}", "  ")
+    log = [] if run.launch is None or not run.reason else run.launch.log[-_LAST_LINES:]
     if run.reason:
-        paragraph(run.reason, "  ")
-        if run.launch is not None and run.launch.log:
-            say("  the engine's log ends with")
-            for line in run.launch.log[-_LAST_LINES:]:
-                say(f"    {line}", "dim")
+        paragraph(_without(log, run.reason), "  ")
+    if log:
+        say("  the engine's log ends with")
+        for line in log:
+            say(f"    {line}", "dim")
     for warning in dict.fromkeys(text for case in run.cases for text in case.warnings):
         paragraph(f"warning: {warning}", "  ")
     if outcome.file is not None:
         say(f"  appended {outcome.file}")
+
+
+def _without(log: Sequence[str], reason: str) -> str:
+    """A reason without the line of the log that it ends with, where the log is told beside it."""
+    for line in sorted(log, key=len, reverse=True):
+        reason = reason.replace(f"; its log says: {line}", "")
+    return reason
 
 
 def _tell_figure(knowledge: Knowledge, row: dict[str, Any]) -> None:
@@ -250,7 +246,7 @@ def _tell_figure(knowledge: Knowledge, row: dict[str, Any]) -> None:
 
 def _tell_percentiles(outcome: RunOutcome) -> None:
     """How the requests of each load were spread, of which the figures are means."""
-    headings = _case_headings(outcome)
+    headings = {} if outcome.record is None else several_runs.case_headings(outcome.record.run)
     for number, case in enumerate([] if outcome.record is None else outcome.record.run.cases, 1):
         heading = next((of for name, of in headings.items() if name.endswith(f".{number}")), None)
         for line in wording.percentiles(case.facts):

@@ -212,9 +212,7 @@ def _show_run(knowledge: Knowledge, told: Mapping[str, Any]) -> None:
         _field("reason", run["reason"])
     _verbatim(shlex.join(run["command"]))
     if run.get("engine"):
-        stand_in = ", a stand-in" if run["engine"]["stand_in"] else ""
-        known = (run["engine"].get("name"), run["engine"].get("version"))
-        _field("engine", " ".join(filter(None, known)) + stand_in)
+        _field("engine", wording.engine(run["engine"]))
     if run.get("launch"):
         _field("launched as", run["launch"]["command"])
     if run.get("facts"):

@@ -47,6 +47,14 @@ def _all_equal(measured: object) -> bool:
     return samples is not None and len(samples) > 1 and min(samples) == max(samples)
 
 
+def engine(told: Mapping[str, Any]) -> str:
+    """The engine of a run: what it is and where it was measured."""
+    known = " ".join(filter(None, (told.get("name"), told.get("version")))) or "an unknown engine"
+    stand_in = ", a stand-in" if told["stand_in"] else ""
+    at = f" at {told['address']}" if told.get("address") else ""
+    return f"{known}{at}{stand_in}"
+
+
 def percentiles(facts: Mapping[str, Any]) -> list[str]:
     """A line a metric: the percentiles over requests that a case of a load has, nothing else's."""
     from gamekit.metrics import METRICS

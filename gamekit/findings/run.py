@@ -23,6 +23,10 @@ class Engine(Strict):
     name: Line | None = None
     version: Line | None = None
     stand_in: bool
+    address: Line | None = Field(
+        default=None,
+        description="Where it was measured: host:port, and the path before its routes.",
+    )
     description: dict[str, JsonValue] = Field(
         default_factory=dict, description="Resolved arguments and facts that the engine told."
     )
