@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -81,20 +82,13 @@ def _without(knowledge: Knowledge, runs: Collection[str]) -> Knowledge:
         for name, record in base.records.items()
         if record.run is None or record.run.id not in runs
     }
-    # A series that several runs began at once is known by one of their files, and is all of theirs.
+    # A series that several runs began at once stands once, in the file of one of them, and is all
+    # of theirs. The runs themselves stay for it.
     for record in tuple(kept.values()):
         series = record.finding.series if isinstance(record.finding, Measurement) else None
         if series is not None:
             kept[series] = base.records[series]
-    return build(
-        Base(
-            base.root,
-            base.config,
-            tuple(topic for topic in base.topics if topic.run is None or topic.run.id not in runs),
-            kept,
-            {name: run for name, run in base.runs.items() if name not in runs},
-        )
-    )
+    return build(replace(base, records=kept))
 
 
 def _nothing() -> Base:

@@ -105,6 +105,8 @@ _Read = tuple[Topic, tuple[Record, ...]]
 # than this, so that memory is bounded by the bases loaded last, however many files they have.
 # Name and content alone decide what is equal: a copy of a base is not parsed again either.
 _ROOTS_KEPT = 8
+# Of the findings folder: no one appends for ever.
+_MOST_LISTINGS = 100
 _KEPT: dict[Path, dict[_Key, _Read]] = {}
 
 
@@ -164,15 +166,28 @@ def _no_folder(folder: Path) -> KnowledgeError:
 
 
 def findings_files(root: Path) -> list[Path]:
-    """Every YAML file under ``findings/``, curated before measured, in the order of their names."""
+    """Every YAML file under ``findings/``, curated before measured, in the order of their names.
+
+    Others may append meanwhile, and one listing may have a run without the one before it, whose
+    series it joined. The folder is therefore listed until it is found as it was: a run is written
+    only when the one that it builds upon is there, so that the listing after has both.
+    """
     folder = root / FINDINGS_FOLDER
-    files = [
+    files = _yaml_files(folder)
+    for _ in range(_MOST_LISTINGS):
+        before, files = files, _yaml_files(folder)
+        if files == before:
+            break
+    return sorted(files, key=lambda path: (path.parent != folder, path.relative_to(folder).parts))
+
+
+def _yaml_files(folder: Path) -> set[Path]:
+    return {
         path
         for suffix in ("*.yaml", "*.yml")
         for path in folder.rglob(suffix)
         if not any(part.startswith(".") for part in path.relative_to(folder).parts)
-    ]
-    return sorted(files, key=lambda path: (path.parent != folder, path.relative_to(folder).parts))
+    }
 
 
 def _read_file(path: Path, file: str, kept: dict[_Key, _Read]) -> _Read:

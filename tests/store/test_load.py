@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from gamekit.errors import GamekitError, KnowledgeErrors
+from gamekit.store import load as module
 from gamekit.store.load import Record, load
 
 CONFIG = "schema: 1\ntitle: T\nplan: plan.md\n"
@@ -197,3 +198,14 @@ def test_what_is_no_longer_in_a_base_is_forgotten(tmp_path: Path) -> None:
     for number in range(20):
         load(written(tmp_path / f"b{number}", f"m{number}"))
     assert held() == set()
+
+
+def test_a_listing_that_passed_a_file_by_is_not_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of two files written one after the other, one listing may see the second alone."""
+    root = written(tmp_path, "first", "second")
+    look = module._yaml_files
+    listings = iter([{root / "findings" / "second.yaml"}])
+    monkeypatch.setattr(module, "_yaml_files", lambda folder: next(listings, look(folder)))
+    assert list(load(root).records) == ["first", "second"]
