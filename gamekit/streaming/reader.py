@@ -194,6 +194,12 @@ class StreamReader:
             return StreamFailure("connection", "the connection ended without a response")
         if not response.complete:
             return StreamFailure("connection", "the connection ended before the response did")
+        encoding = response.headers.get("content-encoding", "identity")
+        if encoding.lower() != "identity":
+            return StreamFailure(
+                "malformed",
+                shortened(f"answered with content-encoding {encoding}, which was not asked for"),
+            )
         if not response.is_event_stream:
             kind = response.headers.get("content-type", "nothing")
             return StreamFailure(

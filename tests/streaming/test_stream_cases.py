@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from typing import Any
 
 import pytest
@@ -213,6 +214,15 @@ def test_a_json_answer_in_place_of_a_stream_is_a_failure() -> None:
     assert record.failure is not None
     assert record.failure.kind == "malformed"
     assert "wrong route" in record.failure.message
+
+
+def test_an_answer_that_is_compressed_unasked_is_named() -> None:
+    """What a proxy packed has no chunk of its own, whatever came out of it."""
+    head = HEAD.replace(b"\r\n\r\n", b"\r\ncontent-encoding: gzip\r\n\r\n")
+    packed = gzip.compress(event(generated(1, "length")) + DONE)
+    record = read_stream([(1.0, head + framed(packed) + END)])
+    assert record.failure is not None
+    assert record.failure.message == "answered with content-encoding gzip, which was not asked for"
 
 
 def test_a_long_error_page_is_kept_in_part() -> None:
