@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import time
-import traceback
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 from gamekit import __version__
-from gamekit.bench.context import Context, Progress
+from gamekit.bench.context import Context
 from gamekit.bench.engine_facts import EngineFacts
+from gamekit.bench.faults import in_words
+from gamekit.bench.floor import FloorInterrupted, without_floor
 from gamekit.bench.kept import Kept
 from gamekit.bench.launched import ServerStart, tick_facts
 from gamekit.bench.module import ERROR, PART, Benchmark, Replicate, Sample, Value
@@ -28,35 +28,18 @@ from gamekit.bench.results import (
     without_figure,
 )
 from gamekit.bench.series import Joined, join, told_by_series
+from gamekit.bench.setup import Setup
 from gamekit.bench.subject import Told
 from gamekit.bench.surroundings import surroundings, with_what_ran
 from gamekit.errors import GamekitError, UsageFault
 from gamekit.findings import Case, Engine, Finding, Run, Series, Subject
 from gamekit.host.capture import Capture, capture_state
-from gamekit.host.redact import Redactor
 from gamekit.store.append import append_run
-from gamekit.store.load import Base
 from gamekit.store.plain import plain
 from gamekit.store.record import RunRecord, new_run_id, utc_text
 from gamekit.store.spool import Beginning, Spool, columns
 
 _LONGEST_REASON = 5000
-
-
-@dataclass(frozen=True)
-class Setup:
-    """What all executions of one call have in common."""
-
-    root: Path | None
-    base: Base | None
-    command: list[str]
-    redactor: Redactor
-    told: Told
-    series: Mapping[str, Series]
-    host: str | None
-    append: bool
-    progress: Progress
-    warnings: tuple[str, ...] = ()
 
 
 @dataclass
@@ -145,11 +128,14 @@ class Execution:
             self._take(case, next(case.samples))
             return True
         except StopIteration:
-            if self._engine is not None and self._engine.log is not None:
-                tick_facts(case.context, self._engine.log.ticks(case.log_position))
-            case.finished = True
-            self._done.append(case)
-            self._now = None
+            self._end(case)
+        except FloorInterrupted:
+            case.context.flaw(
+                "whether the client limited the run is not known: measuring the client itself was"
+                " interrupted"
+            )
+            self._end(case)
+            raise
         except UsageFault as error:
             if not case.rows and not self._done:
                 raise
@@ -159,8 +145,23 @@ class Execution:
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # sys.exit in a benchmark ends that run, not gamekit
-            self.fail("failed", self._told(error))
+            self.fail("failed", in_words(self.benchmark, error))
         return False
+
+    def end_without_floor(self) -> None:
+        """Finish the case in hand where only the client itself was still to be measured.
+
+        Its other samples were taken in turn with those of an execution that came so far.
+        """
+        with suppress(KeyboardInterrupt), without_floor():
+            self.step()
+
+    def _end(self, case: _CaseInHand) -> None:
+        if self._engine is not None and self._engine.log is not None:
+            tick_facts(case.context, self._engine.log.ticks(case.log_position))
+        case.finished = True
+        self._done.append(case)
+        self._now = None
 
     def fail(self, outcome: str, reason: str) -> None:
         """End the run as failed or interrupted; what was sampled stays as raw samples.
@@ -317,7 +318,7 @@ class Execution:
 
     def _bare_record(self, error: Exception) -> RunRecord:
         """The run without what cannot be recorded: that it was, and why there is no more of it."""
-        why = f"what it gave cannot be recorded: {self._told(error)}"
+        why = f"what it gave cannot be recorded: {in_words(self.benchmark, error)}"
         outcome, reason = self._failure or ("failed", "")
         self._failure = None
         self.joined.clear()
@@ -431,17 +432,6 @@ class Execution:
             launch=None if self._start is None else self._start.record(),
             facts={} if self._start is None else self._start.facts or {},
         )
-
-    def _told(self, error: BaseException) -> str:
-        """What a fault of the benchmark's own code says, with the line of its file."""
-        file = str(self.benchmark.file)
-        lines = [
-            frame.lineno
-            for frame in traceback.extract_tb(error.__traceback__)
-            if frame.filename == file
-        ]
-        place = f" ({Path(file).name}:{lines[-1]})" if lines else ""
-        return f"{type(error).__name__}: {error}{place}"
 
 
 def _reasons(cases: Sequence[_CaseInHand]) -> list[str]:

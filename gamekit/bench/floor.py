@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -154,6 +156,23 @@ class TimedChunk:
     received_ns: float
 
 
+class FloorInterrupted(KeyboardInterrupt):
+    """The user ended the measuring of a run's floor: all samples of the case are there."""
+
+
+_skipped: ContextVar[bool] = ContextVar("skipped", default=False)
+
+
+@contextmanager
+def without_floor() -> Iterator[None]:
+    """``floor_for`` raises ``FloorInterrupted`` at once meanwhile."""
+    token = _skipped.set(True)
+    try:
+        yield
+    finally:
+        _skipped.reset(token)
+
+
 def floor_for(
     concurrency: int, chunk_interval_ms: float, tokens_per_chunk: float = 1.0
 ) -> RunFloor:
@@ -162,13 +181,18 @@ def floor_for(
     It takes about two seconds, and as much again the first time in a process: the largest load of
     the client is not that of a run. Of an answer of more than 4096 tokens it is the floor at fewer
     tokens a chunk. Raises ``BenchmarkFailed`` where the server cannot be started,
-    ``ValueError`` for less than one stream.
+    ``ValueError`` for less than one stream, ``FloorInterrupted`` where the user ended it.
     """
+    if _skipped.get():
+        raise FloorInterrupted
     by_time = _FLOOR_S * 1000 / chunk_interval_ms
     chunks = max(4, round(min(by_time, _FLOOR_CHUNKS / max(1, concurrency))))
     tokens = min(tokens_per_chunk, max(1.0, _FLOOR_TOKENS / chunks))
-    floor = measure_floor(concurrency, chunk_interval_ms, chunks, tokens)
-    return RunFloor(floor, _largest_load_here())
+    try:
+        floor = measure_floor(concurrency, chunk_interval_ms, chunks, tokens)
+        return RunFloor(floor, _largest_load_here())
+    except KeyboardInterrupt as error:
+        raise FloorInterrupted(*error.args) from error
 
 
 def measure_floor(

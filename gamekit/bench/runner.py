@@ -15,7 +15,8 @@ from types import FrameType
 from gamekit.bench.context import Progress
 from gamekit.bench.discovery import discover
 from gamekit.bench.engine_facts import EngineFacts, ask_engine
-from gamekit.bench.execution import Execution, Setup
+from gamekit.bench.execution import Execution
+from gamekit.bench.floor import FloorInterrupted
 from gamekit.bench.launch_plan import (
     LaunchPlan,
     check_unlaunched,
@@ -26,6 +27,7 @@ from gamekit.bench.launch_plan import (
 from gamekit.bench.launched import ServerStart, launched
 from gamekit.bench.module import Benchmark, Needs, Value
 from gamekit.bench.series import Joined, told_series
+from gamekit.bench.setup import Setup
 from gamekit.bench.subject import Told, parse_subject
 from gamekit.bench.sweep import cases_of, parse_settings
 from gamekit.errors import GamekitError, NotApplicable, UsageFault
@@ -283,6 +285,8 @@ def _run(
                 for one in measured[len(executions) :]
             ]
             for execution in executions:
+                if isinstance(error, FloorInterrupted):
+                    execution.end_without_floor()
                 execution.fail("interrupted", f"interrupted by {_how_interrupted(error)}")
         except BaseException:
             for execution in executions:
@@ -293,7 +297,7 @@ def _run(
 
 
 def _how_interrupted(error: KeyboardInterrupt) -> str:
-    return str(error) if isinstance(error, Terminated) else "Ctrl-C"
+    return str(error) or "Ctrl-C"  # of Terminated the name of the signal
 
 
 def _step_through(

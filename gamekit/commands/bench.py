@@ -226,10 +226,34 @@ def _tell_outcome(outcome: RunOutcome, engine: str | None) -> None:
         say("  the engine's log ends with")
         for line in log:
             say(f"    {line}", "dim")
+    if run.outcome == "interrupted":
+        paragraph(_kept(outcome), "  ")
     for warning in dict.fromkeys(text for case in run.cases for text in case.warnings):
         paragraph(f"warning: {warning}", "  ")
     if outcome.file is not None:
         say(f"  appended {outcome.file}")
+
+
+def _kept(outcome: RunOutcome) -> str:
+    """What is left of a run that was interrupted, and where."""
+    from gamekit.bench.module import PART
+    from gamekit.findings import Measurement
+
+    if outcome.record is None:
+        return ""
+    run, findings = outcome.record.run, outcome.record.findings
+    measured = [one for one in findings if isinstance(one, Measurement) and one.value.is_known]
+    cases = len({one.id.removesuffix(f".{one.metric}") for one in measured})
+    counts = [
+        sum(part is None for part in case.samples[PART])
+        if PART in case.samples
+        else len(next(iter(case.samples.values()), []))
+        for case in run.cases
+    ]
+    kept = [f"{wording.counted(sum(counts), 'sample')} of {wording.counted(len(counts), 'case')}"]
+    kept.append(f"figures of {cases or 'none'} of them")
+    recorded = "" if outcome.file is not None else "; nothing is recorded without --append"
+    return f"kept: {', '.join(kept)}{recorded}"
 
 
 def _without(log: Sequence[str], reason: str) -> str:

@@ -13,6 +13,8 @@ from workbench import COUNTING, knowledge_base
 from gamekit.bench.runner import run_benchmarks
 from gamekit.findings import Measurement, Run
 from gamekit.knowledge import build
+from gamekit.stand_in.config import SimulatorConfig
+from gamekit.stand_in.process import StandInEngine
 from gamekit.store.load import load
 from gamekit.store.spool import SPOOL_FOLDER
 
@@ -26,6 +28,31 @@ PROGRAM = (
     "import sys; from pathlib import Path; from gamekit.bench.runner import run_benchmarks;"
     "[o] = run_benchmarks(Path(sys.argv[1]), ['stuck'], append=True); print(o.interrupted)"
 )
+
+
+# All its samples, then the client's own floor, which takes a second at least and is told to begin.
+FLOORED = '''"""Yields some rates, and measures the client itself behind them."""
+
+from gamekit.bench import floor
+from gamekit.bench.module import Benchmark, Measures, Needs
+
+measure = floor.measure_floor
+
+
+def told(*arguments):
+    print("sampled", flush=True)
+    return measure(*arguments)
+
+
+def run(context):
+    context.tell(workload="floored")
+    floor.measure_floor = told
+    yield from ({"decode_rate": 80.0 + number} for number in range(5))
+    floor.floor_for(1, 5.0)
+
+
+BENCHMARK = Benchmark("stuck", "gets stuck", [Measures("decode_rate")], run, Needs.SERVER)
+'''
 
 
 @pytest.fixture
@@ -62,6 +89,22 @@ def test_cases_finished_before_an_interruption_keep_their_figures(root: Path) ->
     assert first.series in base.records
     assert second.value.unknown == "interrupted by Ctrl-C"
     build(base)
+
+
+def test_an_interruption_while_the_client_is_measured_keeps_the_figures(tmp_path: Path) -> None:
+    """Both engines measured in turn have all their samples, and a flaw says what is missing."""
+    root = knowledge_base(tmp_path / "kb", {"stuck": FLOORED})
+    with StandInEngine(SimulatorConfig()) as one, StandInEngine(SimulatorConfig()) as other:
+        program = PROGRAM.replace("append=True", f"append=True, urls={[one.url, other.url]}")
+        program = program.replace("[o]", "[o, _]")
+        assert ended_by(root, signal.SIGINT, program) == (0, "True\n")
+    runs = load(root).runs.values()
+    assert [run.reason for run in runs] == ["interrupted by Ctrl-C"] * 2
+    for run in runs:
+        found = figure(root, run)
+        assert found.value.samples == [80.0, 81.0, 82.0, 83.0, 84.0]
+        (flaw,) = found.flaws
+        assert flaw.startswith("whether the client limited the run is not known")
 
 
 def figure(root: Path, run: Run) -> Measurement:
