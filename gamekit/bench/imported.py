@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -31,6 +32,9 @@ _TOLD_BY_TOOLS = ("date", "start_time", "end_time")
 # Mostly by the clock of a machine whose zone nobody told: it may be so far behind UTC.
 _FURTHEST_WEST = timedelta(hours=12)
 _EARLIEST = 2000
+# As tools name them: p99_ttft_ms, median_itl_ms, p999.
+_PERCENTILE = re.compile(r"(?:^|_)(?:p\d{2,3}|median)(?:_|$)")
+_MOST_NAMES = 12
 OWN_WAY = "defined in the tool's own way, so that they join a series only if --series tells it"
 
 
@@ -108,9 +112,27 @@ def prepare(
         source=source,
         findings=(*begun.values(), *findings),
         aside=kept_aside(found.aside, redactor),
-        left_out=found.left_out,
+        left_out=(*found.left_out, *_percentiles(found.aside)),
     )
     return Prepared(record, base, already(base, given), how)
+
+
+def _percentiles(aside: Mapping[str, Any]) -> list[str]:
+    """That percentiles and medians became no figures, by the fields that have them."""
+    names = list(dict.fromkeys(_named_percentiles(aside)))
+    if not names:
+        return []
+    shown = ", ".join(names[:_MOST_NAMES])
+    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    return [f"{shown}{more}: figures are means; percentiles are kept with the file"]
+
+
+def _named_percentiles(aside: Mapping[str, Any]) -> Iterator[str]:
+    for name, value in aside.items():
+        if isinstance(value, Mapping):
+            yield from _named_percentiles(value)
+        elif isinstance(value, int | float) and _PERCENTILE.search(name):
+            yield name
 
 
 def _written(file: Path, aside: Mapping[str, Any], now: datetime) -> datetime:

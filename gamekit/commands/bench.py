@@ -14,7 +14,7 @@ from gamekit.commands.terminal import ProgressLine, paragraph, print_json, say, 
 from gamekit.errors import BenchmarkFailed, UsageFault
 
 if TYPE_CHECKING:
-    from gamekit.bench.module import Benchmark, Parameter
+    from gamekit.bench.module import Benchmark
     from gamekit.bench.runner import RunOutcome
     from gamekit.bench.series import Joined
     from gamekit.knowledge import Knowledge
@@ -133,15 +133,24 @@ def _list(selected: Sequence[Benchmark], *, as_json: bool) -> None:
     for number, benchmark in enumerate(selected):
         if number:
             say()
-        metrics = ", ".join(f"{one.metric} ({one.unit})" for one in benchmark.measures)
+        metrics = ", ".join(
+            one.metric if one.unit == "1" else f"{one.metric} ({one.unit})"
+            for one in benchmark.measures
+        )
         say(f"{benchmark.name}: {benchmark.description}", "strong")
         paragraph(f"needs {benchmark.needs}; measures {metrics}", "  ")
         paragraph(_here(benchmark, reasons[benchmark.name]), "  ")
         if benchmark.parameters:
             rows = [
-                (f"  {one.name}", _default(one), one.description) for one in benchmark.parameters
+                (
+                    f"  {one.name}",
+                    one.default_words,
+                    "" if one.unit == "1" else one.unit,
+                    one.description,
+                )
+                for one in benchmark.parameters
             ]
-            table(("  --set", "default", ""), rows)
+            table(("  --set", "default", "unit", ""), rows)
 
 
 def _here(benchmark: Benchmark, reason: str | None) -> str:
@@ -170,11 +179,6 @@ def _declared(benchmark: Benchmark) -> dict[str, Any]:
             for one in benchmark.parameters
         ],
     }
-
-
-def _default(parameter: Parameter) -> str:
-    unit = "" if parameter.unit == "1" or parameter.default is None else f" {parameter.unit}"
-    return f"{parameter.default_words}{unit}"
 
 
 def _tell(root: Path | None, outcomes: Sequence[RunOutcome], *, as_json: bool) -> None:

@@ -176,8 +176,10 @@ def test_a_wrong_knowledge_base_is_told_before_measuring(
 def test_list_names_needs_and_parameters(bench: Path, gamekit: Command) -> None:
     """--list shows own and packaged benchmarks with units and defaults, also as JSON."""
     text = gamekit("bench", "--list")
-    for part in ("steady", "serving_decode", "client_floor", "80.0 tok/s", "needs nothing"):
+    for part in ("steady", "serving_decode", "client_floor", "needs nothing"):
         assert part in text
+    assert re.search(r"^  rate +80\.0 +tok/s +the figure$", text, re.MULTILINE)
+    assert re.search(r"^  ttft_limit +not set +ms +", text, re.MULTILINE)
     assert re.search(r"^  api +found out  ", text, re.MULTILINE)
     assert re.search(r"^  input_ids +not set  ", text, re.MULTILINE)
     assert not text.endswith("\n\n")

@@ -26,6 +26,8 @@ def test_without_append_it_shows_and_writes_nothing(base: Path, gamekit) -> None
     assert "accept_length: 2.0 tok/cycle, reported" in shown
     assert "speculation=EAGLE3" in shown
     assert "not taken: max_output_tokens_per_s: counts chunks" in shown
+    assert "p99_ttft_ms" in shown
+    assert "figures are means; percentiles are kept with the file" in " ".join(shown.split())
     assert "--append records it" in shown
     assert not imported(base)
 
