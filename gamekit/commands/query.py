@@ -8,13 +8,14 @@ import click
 
 from gamekit.commands.options import as_json_option, key_value
 from gamekit.commands.terminal import print_json, say, table
-from gamekit.commands.wording import figure
+from gamekit.commands.wording import figure, standing
 
 
 @click.command("query", short_help="List the findings that meet all conditions.")
 @click.argument("text", nargs=-1)
 @click.option("--kind", metavar="K", help="Only findings of this kind, such as measurement.")
 @click.option("--status", metavar="S", help="Only those of this standing, such as superseded.")
+@click.option("--grade", metavar="G", help="Only measurements of this grade, such as inadequate.")
 @click.option("--metric", metavar="M", help="Only measurements and series of this metric.")
 @click.option(
     "--subject",
@@ -28,6 +29,7 @@ def command(
     text: tuple[str, ...],
     kind: str | None,
     status: str | None,
+    grade: str | None,
     metric: str | None,
     subject: dict[str, str],
     as_json: bool,
@@ -43,7 +45,7 @@ def command(
 
     knowledge = build(load(find_root(Path.cwd())))
     found = knowledge.query(
-        " ".join(text), kind=kind, status=status, metric=metric, subject=subject
+        " ".join(text), kind=kind, status=status, metric=metric, subject=subject, grade=grade
     )
     rows = [knowledge.as_json(record.id) for record in found]
     if as_json:
@@ -57,7 +59,7 @@ def command(
                 (
                     row["id"],
                     row["kind"],
-                    ", ".join(row["status"]),
+                    standing(row),
                     row["grade"] or "",
                     figure(knowledge, row["id"]),
                     row["title"],

@@ -99,15 +99,15 @@ def _gate(number: int, gate: Mapping[str, Any]) -> None:
 def _head(knowledge: Knowledge, told: Mapping[str, Any]) -> None:
     """What is the same for all kinds: where it stands, its figure, grade, source and subject."""
     say(f"{told['id']}: {told['title']}", "strong")
-    standing = ", ".join(told["status"]) or "not current"
-    say(f"{told['kind']} in {told['file']}:{told['line']}; {standing}")
+    standing = wording.standing(told)
+    say(f"{told['kind']} in {told['file']}:{told['line']}{f'; {standing}' if standing else ''}")
     if told["why_not"]:
         paragraph(_spelled(knowledge, f"not current: {told['why_not']}"))
     say()
     value = wording.figure(knowledge, told["id"])
     if value or told["metric"]:
         say(
-            f"{told['metric'] or 'figure'}: {value or _why_no_value(knowledge, told['finding'])}",
+            f"{told['metric'] or 'figure'}: {value or _why_no_value(knowledge, told)}",
             "strong",
         )
     if told["grade"]:
@@ -128,8 +128,11 @@ def _head(knowledge: Knowledge, told: Mapping[str, Any]) -> None:
         _field("series", told["series"])
 
 
-def _why_no_value(knowledge: Knowledge, finding: Mapping[str, Any]) -> str:
-    unknown = finding.get("value", {}).get("unknown")
+def _why_no_value(knowledge: Knowledge, told: Mapping[str, Any]) -> str:
+    if told["kind"] == "series":
+        why = _spelled(knowledge, knowledge.figure(told["id"]).why_not)
+        return f"no current figure: {why}"
+    unknown = told["finding"].get("value", {}).get("unknown")
     return f"unknown: {_spelled(knowledge, unknown)}" if unknown else "no figure"
 
 
@@ -176,7 +179,7 @@ def _rows(knowledge: Knowledge, rows: Sequence[Mapping[str, Any]]) -> None:
                 row["id"],
                 wording.figure(knowledge, row["id"]),
                 row["grade"] or "",
-                ", ".join(row["status"]) or "not current",
+                wording.standing(row),
             )
             for row in rows
         ],

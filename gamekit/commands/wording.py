@@ -47,6 +47,19 @@ def _all_equal(measured: object) -> bool:
     return samples is not None and len(samples) > 1 and min(samples) == max(samples)
 
 
+def standing(told: Mapping[str, Any]) -> str:
+    """Where a finding stands, of a row as ``query --json`` gives it.
+
+    A series is current as long as nobody judged it, whether it has a figure or not: that would be
+    read as a current figure, and is left out.
+    """
+    statuses = list(told["status"])
+    if told["kind"] != "series":
+        return ", ".join(statuses) or "not current"
+    others = [one for one in statuses if one != "current"]
+    return ", ".join(others if "current" in statuses else [*others, "not current"])
+
+
 def engine(told: Mapping[str, Any]) -> str:
     """The engine of a run: what it is and where it was measured."""
     known = " ".join(filter(None, (told.get("name"), told.get("version")))) or "an unknown engine"

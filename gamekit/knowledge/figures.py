@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -229,13 +230,29 @@ class Figures:
             return view.current
         if not view.members:
             return Unknown("nothing has been measured or reported yet")
-        newest = view.members[-1]
-        finding = newest.finding
+        return Unknown(self._why_none_counts(view.members))
+
+    def _why_none_counts(self, members: Sequence[Record]) -> str:
+        """Of all members, since a reason of one of them is no reason of the others'."""
+        first = members[0].finding
+        assert isinstance(first, Measurement)  # noqa: S101 - series have measurements only
+        if len(members) == 1 and first.value.unknown is not None:
+            return first.value.unknown
+        states = Counter(self._state(member) for member in members)
+        if states.keys() == {"simulated"}:
+            return "only the stand-in engine was measured, and what is simulated is no figure"
+        told = ", ".join(f"{count} {state}" for state, count in states.items())
+        return f"none of its members counts as its figure ({told})"
+
+    def _state(self, member: Record) -> str:
+        """What keeps a member of a series from being its figure, in a word."""
+        finding = member.finding
         if isinstance(finding, Measurement) and finding.value.unknown is not None:
-            return Unknown(finding.value.unknown)
-        return Unknown(
-            "none of its members counts as its figure (inadequate, simulated or refuted)"
-        )
+            return "unknown"
+        grade = self._grades.of(member)
+        if self._series.judges(member) or grade is None:
+            return "refuted"
+        return grade.name
 
     def _resolver(self, range_of: RangeOf, instead: Instead) -> Callable[[str], Resolved]:
         def resolve(name: str) -> Resolved:

@@ -55,7 +55,7 @@ class Knowledge:
         self._standings = Standings(self._effects, self._order, self._grades, self._series)
         self._formulas = formulas
         self._figures = Figures(base.records, formulas, self._grades, self._series)
-        self._search = Search(base.records, self._standings)
+        self._search = Search(base.records, self._standings, self._grades)
 
     @property
     def config(self) -> Config:
@@ -222,9 +222,12 @@ class Knowledge:
         status: str | None = None,
         metric: str | None = None,
         subject: Mapping[str, str] | None = None,
+        grade: str | None = None,
     ) -> list[Record]:
         """The findings that meet all that is asked; see ``query.Search.find``."""
-        return self._search.find(text, kind=kind, status=status, metric=metric, subject=subject)
+        return self._search.find(
+            text, kind=kind, status=status, metric=metric, subject=subject, grade=grade
+        )
 
     def as_json(self, name: str) -> dict[str, Any]:
         """A finding in the form of ``query --json``; what does not apply is None."""

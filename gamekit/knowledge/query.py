@@ -5,10 +5,11 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import NoReturn
+from typing import NoReturn, get_args
 
 from gamekit.errors import UsageFault
 from gamekit.findings import KINDS, Measurement, Series, Subject, texts_of
+from gamekit.knowledge.grades import GradeName, Grades
 from gamekit.knowledge.standing import STANDINGS, STATES, Standings
 from gamekit.metrics import METRICS
 from gamekit.store.load import Record
@@ -19,9 +20,10 @@ _SUBJECT_FIELDS = tuple(name for name in Subject.model_fields if name != "parame
 class Search:
     """The findings of one knowledge base, made ready to be searched."""
 
-    def __init__(self, records: Mapping[str, Record], standings: Standings) -> None:
+    def __init__(self, records: Mapping[str, Record], standings: Standings, grades: Grades) -> None:
         self._records = records
         self._standings = standings
+        self._grades = grades
 
     def find(
         self,
@@ -31,18 +33,22 @@ class Search:
         status: str | None = None,
         metric: str | None = None,
         subject: Mapping[str, str] | None = None,
+        grade: str | None = None,
     ) -> list[Record]:
         """The records that meet all that is asked, the best match of ``text`` first.
 
         Every word of ``text`` must occur in the id, the title, a text or the subject, in either
         case. ``subject`` compares fields of a measurement's subject or of what a series matches; an
-        unknown field matches nothing. Raises ``UsageFault`` for a kind, status, metric or subject
-        field that does not exist; metrics are those of ``gamekit.metrics`` and of the findings.
+        unknown field matches nothing. Only measurements have a ``grade``. Raises ``UsageFault``
+        for a kind, status, grade, metric or subject field that does not exist; metrics are those of
+        ``gamekit.metrics`` and of the findings.
         """
         if kind is not None and kind not in KINDS:
             _no_such("kind", kind, KINDS)
         if status is not None and status not in (*STANDINGS, *STATES):
             _no_such("status", status, (*STANDINGS, *STATES))
+        if grade is not None and grade not in get_args(GradeName):
+            _no_such("grade", grade, get_args(GradeName))
         metrics = {*METRICS, *filter(None, map(_metric, self._records.values()))}
         if metric is not None and metric not in metrics:
             _no_such("metric", metric, sorted(metrics))
@@ -58,8 +64,13 @@ class Search:
             and _has_subject(record, subject or {})
             and all(word in self._texts[record.id] for word in words)
             and (status is None or status in self._standings.of(record).statuses)
+            and (grade is None or self._grade(record) == grade)
         ]
         return sorted(found, key=lambda record: -self._rank(record, words))
+
+    def _grade(self, record: Record) -> str | None:
+        grade = self._grades.of(record)
+        return None if grade is None else grade.name
 
     @cached_property
     def _texts(self) -> dict[str, str]:

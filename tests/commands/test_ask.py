@@ -52,6 +52,8 @@ def test_query_json_has_the_contracted_keys(base: Path, gamekit: Command) -> Non
     [
         (["--kind", "series"], ["rate"]),
         (["--status", "superseded"], ["rate-old"]),
+        (["--grade", "reported", "--metric", "decode_rate"], ["rate-old", "rate-new"]),
+        (["--grade", "inadequate"], []),
         (["--metric", "cycle_time"], ["cost"]),
         (["--subject", "host=box"], ["rate"]),
         (["--subject", "target=model-x", "--kind", "measurement"], ["rate-old", "rate-new"]),
@@ -81,6 +83,7 @@ def test_query_prints_one_aligned_line_a_finding(base: Path, gamekit: Command) -
     [
         ["query", "--kind", "measurment"],
         ["query", "--status", "supreme"],
+        ["query", "--grade", "passable"],
         ["query", "--metric", "nonsense"],
         ["query", "--subject", "hots=box"],
         ["query", "--subject", "host"],

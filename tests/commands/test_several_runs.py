@@ -59,6 +59,19 @@ def test_two_engines_are_told_apart_and_their_comparison_is_offered(
     assert "decode_rate" in refused(4, *command)
 
 
+def test_a_series_of_the_stand_in_alone_says_that_it_has_no_figure(
+    base: Path, gamekit: Command
+) -> None:
+    """Nobody reads that it is current: it has no figure, and what was measured is said."""
+    with StandInEngine(SimulatorConfig(prefill_ms=20, cycle_ms=2)) as engine:
+        gamekit("bench", "serving_decode", "--url", engine.url, *QUICK, "--append")
+    rows = parsed(gamekit("query", "--kind", "series", "--subject", "host=box", "--json"))
+    begun = next(row["id"] for row in rows if row["metric"] == "ttft")
+    head = gamekit("show", begun).splitlines()[:4]
+    assert "current" not in head[1]
+    assert head[3].startswith("ttft: no current figure: only the stand-in engine was measured")
+
+
 def test_a_sweep_ends_with_one_table_over_its_cases(base: Path, gamekit: Command) -> None:
     """Each case is a row with what it was set to, its main figures and its grade."""
     with StandInEngine(SimulatorConfig(prefill_ms=20, cycle_ms=2)) as engine:

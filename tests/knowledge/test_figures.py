@@ -107,7 +107,19 @@ def test_another_member_can_be_taken_instead() -> None:
             [measurement("m", {"unknown": "nobody ran it", "unit": "tok/s"}, series="rate")],
             "nobody ran it",
         ),
-        ([BASELINE, review("r", "disputes", ["baseline"])], "none of its members counts"),
+        (
+            [BASELINE, review("r", "disputes", ["baseline"])],
+            "none of its members counts as its figure (1 refuted)",
+        ),
+        (
+            [
+                measurement(
+                    "m", {"unknown": "interrupted by Ctrl-C", "unit": "tok/s"}, series="rate"
+                ),
+                run("r1", "2026-12-01T00:00:00Z", steady("n", 70, flaws=["noise"])),
+            ],
+            "none of its members counts as its figure (1 unknown, 1 inadequate)",
+        ),
     ],
 )
 def test_what_rests_on_nothing_is_unknown_with_the_reason(parts: list, reason: str) -> None:
