@@ -158,7 +158,7 @@ def verdict_of(knowledge: Knowledge, pair: Pair) -> MetricVerdict:
         pair,
         better,
         _judged(knowledge, pair, better),
-        (*_simulated(a, b), *_flaws(a, b)),
+        (*_simulated(a, b), *_other_benchmark(a, b), *_flaws(a, b)),
         tuple(_subjects_differ(a, b)),
         _environments_differ(knowledge, a, b),
     )
@@ -213,6 +213,15 @@ def _unstable(knowledge: Knowledge, side: Side) -> list[str]:
 
 def _simulated(a: Side, b: Side) -> list[str]:
     return ["both are of the stand-in engine"] if a.simulated and b.simulated else []
+
+
+def _other_benchmark(a: Side, b: Side) -> list[str]:
+    """Two benchmarks send other loads and count otherwise, whatever their subjects say."""
+    runs = [None if side.record is None else side.record.run for side in (a, b)]
+    names = [run.benchmark for run in runs if run is not None]
+    if len(set(names)) < 2:
+        return []
+    return [f"different benchmarks: A is of {names[0]}, B of {names[1]}"]
 
 
 def _flaws(a: Side, b: Side) -> list[str]:

@@ -23,6 +23,7 @@ def run_file(
     more: Sequence[dict[str, Any]] = (),
     engine: dict[str, Any] | None = None,
     launch: str | None = None,
+    benchmark: str = "serving_decode",
     **environment: Any,
 ) -> None:
     """Put a run with a decode rate (and ``more`` measurements) into the knowledge base."""
@@ -43,8 +44,8 @@ def run_file(
         "schema": 1,
         "run": {
             "id": name,
-            "benchmark": "serving_decode",
-            "command": ["gamekit", "bench", "serving_decode"],
+            "benchmark": benchmark,
+            "command": ["gamekit", "bench", benchmark],
             "gamekit_version": "0.1.0",
             "started": f"2026-12-01T{hour:02}:00:00Z",
             "finished": f"2026-12-01T{hour:02}:30:00Z",

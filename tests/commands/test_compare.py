@@ -277,6 +277,16 @@ def test_a_flaw_of_a_figure_is_told_with_the_verdict(base: Path, compared) -> No
     assert (ttft["verdict"], ttft["ratio"]["mid"]) == ("inconclusive", 1.0)
 
 
+def test_figures_of_different_benchmarks_are_told_as_such(base: Path, compared) -> None:
+    """What two benchmarks measure under one name is compared, and the reader is told."""
+    run_file(base, "one", around(80))
+    run_file(base, "two", around(88), hour=3, benchmark="serving_load")
+    _, told = compared("one", "two")
+    assert told["metrics"][0]["notes"] == [
+        "different benchmarks: A is of serving_decode, B of serving_load"
+    ]
+
+
 def test_show_of_a_member_says_that_its_series_shifted_and_why(
     base: Path, gamekit: Command
 ) -> None:
