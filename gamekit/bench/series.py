@@ -15,8 +15,23 @@ from gamekit.findings import ImportSource, RunSource, Series, Subject
 from gamekit.store.load import Base
 from gamekit.store.record import title_of_metric
 
-# What tells a new series apart at first sight, in the order in which its id and title name it.
+# What tells a new series apart at first sight, in the order in which its id names it.
 _IN_ID = ("target", "speculation", "steps", "workload", "host")
+# How a title has the fields of a subject whose value says what it is, or how many of what.
+_WORDS = {
+    "target": "{}",
+    "weights": "{} weights",
+    "steps": "{} steps",
+    "draft_tokens": "{} draft tokens",
+    "imposed_accept_length": "accept length {} imposed",
+    "cuda_graphs": "graphs {}",
+    "workload": "{}",
+    "input_tokens": "{} tokens in",
+    "output_tokens": "{} tokens out",
+    "concurrency": "{} in flight",
+    "api": "{} route",
+    "host": "{}",
+}
 
 
 @dataclass(frozen=True)
@@ -149,7 +164,6 @@ def _new_series(measures: Measures, subject: Subject, run_id: str) -> Series:
     # The same subject always gives the same id: runs that begin it at once begin one series.
     parameters = [f"{name} {value}" for name, value in sorted(subject.parameters.items())]
     told = [str(known[name]) for name in _IN_ID if name in known]
-    named = ", ".join([*told, *_apart(subject), *parameters] if told else [_shown(subject)])
     digest = hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:8]
     parts = [measures.metric, *told, *_apart(subject), *parameters]
     slug = re.sub(r"[^a-z0-9.]+", "-", "-".join(parts).lower()).strip("-.")[:100]
@@ -158,7 +172,7 @@ def _new_series(measures: Measures, subject: Subject, run_id: str) -> Series:
     return Series(
         id=f"{slug}-{digest}",
         kind="series",
-        title=f"{title_of_metric(measures.metric)}, {named}"[:300],
+        title=f"{title_of_metric(measures.metric)}, {', '.join(_in_words(subject))}"[:300],
         source=RunSource(kind="run", run=run_id),
         metric=measures.metric,
         unit=measures.unit,
@@ -168,7 +182,7 @@ def _new_series(measures: Measures, subject: Subject, run_id: str) -> Series:
 
 
 def _apart(subject: Subject) -> list[str]:
-    """What else tells series of one target and host apart, in words for id and title."""
+    """What else tells series of one target and host apart, in words for the id."""
     words = []
     if subject.imposed_accept_length is not None:
         words.append(f"accept length {subject.imposed_accept_length:g} imposed")
@@ -177,6 +191,29 @@ def _apart(subject: Subject) -> list[str]:
     if subject.concurrency is not None and subject.concurrency > 1:
         words.append(f"{subject.concurrency} in flight")
     return words
+
+
+def _in_words(subject: Subject) -> list[str]:
+    """Every field that is known in words, for a title: the series of a base differ in any of them.
+
+    What is so wherever nobody chose otherwise, or follows from another field, is left out.
+    """
+    known = subject.named()
+    usual = {"temperature": 0, "concurrency": 1, "topk": 1, "weights": "real"}
+    usual |= {"quantization": "none", "drafter": "none", "acceptance": "natural"}
+    if subject.imposed_accept_length is not None:
+        usual["acceptance"] = "imposed"
+    if subject.topk == 1 and subject.steps is not None:
+        usual["draft_tokens"] = subject.steps + 1
+    words = [
+        _WORDS.get(name, f"{name.replace('_', ' ')} {{}}").format(value)
+        for name, value in known.items()
+        if name not in usual or value != usual[name]
+    ]
+    words = ["no speculation" if word == "speculation none" else word for word in words]
+    words = [word.removeprefix("speculation ") for word in words]
+    words += [f"{name} {value}" for name, value in sorted(subject.parameters.items())]
+    return words or [_shown(subject)]
 
 
 def _shown(subject: Subject) -> str:

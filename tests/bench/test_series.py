@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -109,6 +110,46 @@ def test_without_a_series_a_new_one_is_begun() -> None:
     two = joined(None, **{**KIMI, "concurrency": 2}).series
     assert two is not None
     assert two.startswith("decode-rate-kimi-k2.5-kimi-pcie8-2-in-flight-")
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        {"output_tokens": 2},
+        {"input_tokens": 1024},
+        {"concurrency": 2},
+        {"steps": 2},
+        {"drafter": "another"},
+        {"topk": 4, "draft_tokens": 16},
+        {"api": "openai"},
+        {"temperature": 0.7},
+        {"quantization": "fp8"},
+        {"cuda_graphs": "eager"},
+        {"imposed_accept_length": 2.5, "acceptance": "imposed"},
+        {"parameters": {"output_tokens": 2}},
+    ],
+)
+def test_titles_tell_the_series_of_one_base_apart(field: dict[str, Any]) -> None:
+    """Whatever field differs is in the title, with what its number is a number of."""
+    usual = {"target": "m", "host": "h", "speculation": "EAGLE3", "topk": 1}
+    usual |= {"steps": 3, "draft_tokens": 4, "drafter": "one", "output_tokens": 128}
+    one, other = joined(None, **usual), joined(None, **(usual | field | _fitting(field)))
+    assert one.begins is not None
+    assert other.begins is not None
+    assert one.begins.title == "decode rate, m, EAGLE3, drafter one, 3 steps, 128 tokens out, h"
+    assert other.begins.title != one.begins.title
+    assert not re.search(r", [0-9.]+(,|$)", other.begins.title)
+
+
+def _fitting(field: dict[str, Any]) -> dict[str, Any]:
+    return {"draft_tokens": field["steps"] + 1} if "steps" in field else {}
+
+
+def test_a_subject_without_anything_unusual_has_a_title_that_says_it() -> None:
+    """A title is never a metric with nothing behind it."""
+    begun = joined(None, concurrency=1).begins
+    assert begun is not None
+    assert begun.title == "decode rate, concurrency 1"
 
 
 def test_a_begun_series_is_joined_by_the_same_subject_only(tmp_path: Path) -> None:
