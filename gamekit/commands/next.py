@@ -35,6 +35,11 @@ def command(as_json: bool) -> None:
         say("nothing is waiting: no open evaluation, approach, question or review")
     for number, step in enumerate([] if as_json else steps, start=1):
         _show(number, step)
+    if not as_json and any(step["kind"] == "question" for step in steps):
+        paragraph(
+            "a question is asked until a review supersedes it, with the finding that answers it as"
+            " evidence"
+        )
 
 
 def _show(number: int, step: Mapping[str, Any]) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gamekit.commands.terminal import Tone, say
+from gamekit.commands.terminal import Tone, paragraph, say
 from gamekit.errors import DocumentsDiffer, UsageFault
 
 if TYPE_CHECKING:
@@ -51,7 +51,9 @@ def command(check: bool, diff: bool, force: bool) -> None:
     if check or diff:
         _judge(documents.check(root), diff=diff, check=check)
     else:
-        _report(documents.render(root, force=force))
+        report = documents.render(root, force=force)
+        _report(report)
+        _say_what_is_not_shown(root)
 
 
 def _judge(differences: list[Difference], *, diff: bool, check: bool) -> None:
@@ -75,6 +77,28 @@ def _report(report: RenderReport) -> None:
     _list(report.kept, with_diff=True)
     if report.kept:
         raise _differ(report.kept)
+
+
+def _say_what_is_not_shown(root: Path) -> None:
+    """How what was measured comes into the plan, as long as gamekit.yaml names nothing."""
+    from gamekit.analysis.unnamed import unnamed
+    from gamekit.knowledge import build
+    from gamekit.store.load import load
+    from gamekit.store.root import CONFIG_FILE
+
+    found = unnamed(build(load(root)))
+    if found is None:
+        return
+    shows = f"the plan shows what {CONFIG_FILE} names, and that names no finding yet"
+    if not found.series:
+        paragraph(
+            f"{shows}: what the stand-in engine gave is in no plan; measure a real one with --url"
+        )
+        return
+    paragraph(f"{shows}: to lead the plan with what was measured, put there, and render again")
+    say("key_numbers:")
+    for name in found.series:
+        say(f"  - {name}")
 
 
 def _list(differences: Iterable[Difference], *, with_diff: bool) -> None:
