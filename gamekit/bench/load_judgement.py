@@ -9,7 +9,7 @@ from typing import Any
 from gamekit.bench.client_limit import busy_fraction, client_limit
 from gamekit.bench.context import Context
 from gamekit.bench.floor import RunFloor
-from gamekit.load.figures import load_figures
+from gamekit.load.figures import Limits, is_good, load_figures
 from gamekit.load.percentiles import percentiles
 from gamekit.load.phases import Phases, Window, backlog_grew, mean_in_flight
 from gamekit.load.sent import LoadRun, SentRequest
@@ -85,7 +85,11 @@ def _server_concurrency(server: ServerView, window: Window) -> dict[str, Any] | 
 
 
 def judge_failures(context: Context, requests: Sequence[SentRequest]) -> None:
-    """Failed requests are in no rate; that there were any is a fact and a flaw."""
+    """Failed requests are in no rate; that there were any is a fact and a flaw.
+
+    Those that did not fail and missed a limit are in no goodput: which limit it was is a fact.
+    """
+    _tell_missed(context, [one for one in requests if not one.failed])
     failed = [one for one in requests if one.failed]
     share = len(failed) / len(requests)
     context.fact("failed_requests", {"failed": len(failed), "share": round(share, 6)})
@@ -94,6 +98,30 @@ def judge_failures(context: Context, requests: Sequence[SentRequest]) -> None:
             f"{len(failed)} of {len(requests)} requests failed ({share:.2%}): what they took of the"
             " server, the others did not have"
         )
+
+
+def _tell_missed(context: Context, requests: Sequence[SentRequest]) -> None:
+    """How many requests missed each limit of the goodput, ramp and drain included."""
+    limits = {
+        "ttft_limit": Limits(ttft_ms=context["ttft_limit"]),
+        "time_per_output_token_limit": Limits(
+            time_per_output_token_ms=context["time_per_output_token_limit"]
+        ),
+        "latency_limit": Limits(latency_ms=context["latency_limit"]),
+    }
+    missed = {
+        name: sum(is_good(one, limit) is False for one in requests)
+        for name, limit in limits.items()
+        if limit.given
+    }
+    if not missed:
+        return
+    context.fact("missed_limits", {**missed, "requests": len(requests)})
+    for name, count in missed.items():
+        if count:
+            context.warn(
+                f"{count} of {len(requests)} requests missed {name}={context[name]:g} (ms)"
+            )
 
 
 def judge_phases(context: Context, runs: Sequence[tuple[LoadRun, Phases]]) -> None:

@@ -141,7 +141,7 @@ def test_an_arrival_rate_is_served_and_times_count_from_the_arrival() -> None:
 
 
 def test_goodput_is_given_where_limits_were() -> None:
-    """Limits that all keep give the rate of requests, a limit that none can keep gives 0."""
+    """Limits that all keep give the rate of requests; one that none keeps gives 0, and is told."""
     with StandInEngine(CONFIG) as stand_in:
         fast = ("concurrency=2", "requests=8", "repeats=1", f"max_tokens={TOKENS}")
         kept = loading(stand_in.url, *fast, "latency_limit=100000", "ttft_limit=100000")
@@ -151,6 +151,10 @@ def test_goodput_is_given_where_limits_were() -> None:
     assert samples(missed, "goodput") == [0.0]
     assert samples(missed, "goodput_share") == [0.0]
     assert figures(missed)["goodput"].subject.parameters == {"ttft_limit": 10.0}
+    sent = case_of(missed).facts["missed_limits"]["requests"]
+    assert case_of(missed).facts["missed_limits"] == {"ttft_limit": sent, "requests": sent}
+    assert f"{sent} of {sent} requests missed ttft_limit=10 (ms)" in case_of(missed).warnings
+    assert not any("missed" in warning for warning in case_of(kept).warnings)
 
 
 def test_a_load_too_short_for_a_steady_state_says_so() -> None:
