@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
 from gamekit.bench.module import Benchmark, Parameter
 from gamekit.errors import UsageFault
-from gamekit.host.redact import Redactor, is_secret_name
+from gamekit.host.known_secrets import secrets_of, worth_knowing
+from gamekit.host.redact import Redactor
+from gamekit.host.secret_names import is_secret_name
 from gamekit.launch.command import (
     PORT,
     LaunchCommand,
@@ -27,8 +28,6 @@ START_TIMEOUT = Parameter(
 )
 # What --set takes besides the parameters of benchmarks, with --launch.
 SETTINGS = (STARTS, START_TIMEOUT)
-# A secret that is shorter is hidden by its name alone: as a text it would be found everywhere.
-_SHORTEST_SECRET = 6
 
 
 @dataclass(frozen=True)
@@ -56,9 +55,8 @@ class LaunchPlan:
             for values in self.values
             for command in self.commands
             for secret in _secrets(command.filled(values, 0))
-            if len(secret) >= _SHORTEST_SECRET
         }
-        return replace(redactor, secrets=redactor.secrets | found)
+        return replace(redactor, secrets=redactor.secrets | worth_knowing(found))
 
 
 def parse_launches(texts: Sequence[str], benchmarks: Sequence[Benchmark]) -> list[LaunchCommand]:
@@ -159,28 +157,6 @@ def _one(parameter: Parameter, settings: Mapping[str, Sequence[str]]) -> float:
 
 
 def _secrets(command: ReadyCommand) -> list[str]:
-    found = [value for name, value in command.variables.items() if is_secret_name(name)]
-    found += [use.value for use in command.uses if is_secret_name(use.key)]
-    return found + _secrets_among(command.words)
-
-
-def _secrets_among(words: Sequence[str]) -> list[str]:
-    found: list[str] = []
-    before = ""
-    for word in words:
-        name, sign, value = word.partition("=")
-        if before.startswith("-") and "=" not in before and is_secret_name(before):
-            found.append(word)
-        elif sign and len(name.split()) == 1 and is_secret_name(name):
-            found.append(value)
-        if len(within := _split(word)) > 1:
-            found += _secrets_among(within)  # the command of a shell: bash -c '...'
-        before = word
-    return found
-
-
-def _split(word: str) -> list[str]:
-    try:
-        return shlex.split(word)
-    except ValueError:
-        return word.split()
+    found = [use.value for use in command.uses if is_secret_name(use.key)]
+    variables = [f"{name}={value}" for name, value in command.variables.items()]
+    return [*found, *secrets_of([*variables, *command.words])]

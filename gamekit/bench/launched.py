@@ -22,7 +22,8 @@ from gamekit.findings import Launch
 from gamekit.findings.subject import Setting
 from gamekit.host.capture import engine_variables
 from gamekit.host.engine_process import environment_of_engine
-from gamekit.host.redact import HIDDEN, Redactor, is_secret_name
+from gamekit.host.redact import HIDDEN, Redactor
+from gamekit.host.secret_names import is_secret_name
 from gamekit.launch.command import LaunchCommand, ReadyCommand
 from gamekit.launch.log import Tick
 from gamekit.launch.process import LaunchedEngine, how_it_ended, wait_until_healthy

@@ -17,7 +17,8 @@ from gamekit.host.files import one_line
 from gamekit.host.gpus import TIMEOUT_S, Gpus, find_gpus
 from gamekit.host.machine import boot, cpu_model, load_average, loaded_driver, memory_gib
 from gamekit.host.packages import NCCL_PACKAGES, versions
-from gamekit.host.redact import HIDDEN, Redactor, is_secret_name
+from gamekit.host.redact import HIDDEN, Redactor
+from gamekit.host.secret_names import is_secret_name
 from gamekit.host.topology import Topology, find_topology
 
 _VARIABLES = ("NCCL_", "CUDA_", "SGLANG_")

@@ -11,40 +11,19 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from gamekit.host.known_secrets import KnownSecrets, worth_knowing
+from gamekit.host.named_secrets import named_secrets
+from gamekit.host.secret_names import is_secret_name
+
 HIDDEN = "[redacted]"
 USER = "[user]"
 
-# Words of a name: api_key, apiKey-2 and API_KEY_2 have the same ones.
-_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
-_SECRET_ANYWHERE = re.compile(
-    r"^(?:secrets?|password|passwd|passphrase|credentials?|apikey|authorization)$"
-)
-_SECRET_AT_END = re.compile(r"^(?:keys?|token|auth|pat|pwd|pass|cookie|bearer)$")
-# Tokens that a model reads, not those that open a door.
-_NOT_SECRET = re.compile(
-    r"(?i)(?:^|[_\-. ])"
-    r"(?:output|input|draft|prompt|eos|bos|pad|per|stop|mask|unk|image|new)_?tokens?$"
-)
-
-# Each begins only where such a run of characters begins, and takes the run whole: tried from every
-# character of a long line, it would take minutes.
-_NAME_AND_VALUE = re.compile(
-    r"""(?<![A-Za-z0-9_.\-])(?P<name>[A-Za-z0-9_.\-]++)(?P<quote>["']?)(?P<sign>\s*=\s*|\s*:\s+|:(?=["'\w]))"""
-    # As far as a shell word or a part of a query reaches, rather too far than too short.
-    r"""(?P<value>(?:"(?:[^"\\]|\\.)*"|'[^']*'|[^\s&])+)"""
-)
-# "#new-token: 42," in the log of an engine counts tokens.
-_COUNT = re.compile(r"\d+,?")
-_FLAG_AND_VALUE = re.compile(
-    r"""(?<![A-Za-z0-9_\-])(?P<flag>--?[A-Za-z][A-Za-z0-9_\-]*+)(?P<space>\s+)"""
-    r"""(?P<value>(?:"[^"]*"|'[^']*'|\S)+)"""
-)
 _ARGUMENT = re.compile(r"(?P<name>-{0,2}[A-Za-z_][A-Za-z0-9_.\-]*)=.", re.DOTALL)
 _AUTHORIZATION = re.compile(
-    r"""(?i)\b((?:proxy-)?authorization["']?\s*[:=]\s*["']?)"""
-    r"""(?!\[redacted\](?:["'\s]|\Z))[^\s"']+(?:[ \t]+[^\s"']+)?"""
+    r"""(?i)\b((?:proxy-)?authorization["']?(?:\\?\s)*+[:=](?:\\?\s)*+["']?)"""
+    r"""(?!\[redacted\](?:["'\s]|\Z))(?:[^\s"'\\]|\\(?!\s))++(?:(?:\\?[ \t])++[^\s"']+)?"""
 )
-_BEARER = re.compile(r"""(?i)\b(bearer\s+)[^\s"']+""")
+_BEARER = re.compile(r"""(?i)\b(bearer(?:\\?\s)+)[^\s"']+""")
 _IN_URL = re.compile(
     r"(?<![A-Za-z0-9+.\-])([A-Za-z0-9+.\-]++://)(?!\[redacted\]@)[^\s/?#\"'@]*(?:@[^\s/?#\"'@]*)*@"
 )
@@ -71,15 +50,6 @@ _NOBODY = re.compile(
 # Of a shell: where it is and was, and no passwords.
 _FOLDERS = frozenset({"PWD", "OLDPWD"})
 _SHORTEST_USER = 3
-_SHORTEST_SECRET = 6
-
-
-def is_secret_name(name: str) -> bool:
-    """Whether a variable, flag or field of that name holds something that must not be recorded."""
-    words = [word.lower() for word in _WORDS.findall(name)]
-    if not words or _NOT_SECRET.search(name):
-        return False
-    return bool(_SECRET_AT_END.match(words[-1])) or any(map(_SECRET_ANYWHERE.match, words))
 
 
 @dataclass(frozen=True)
@@ -108,7 +78,7 @@ class Redactor:
         secrets = {
             value
             for name, value in environ.items()
-            if is_secret_name(name) and name not in _FOLDERS and len(value) >= _SHORTEST_SECRET
+            if is_secret_name(name) and name not in _FOLDERS
         }
         return cls(
             frozenset(
@@ -117,20 +87,18 @@ class Redactor:
                 if len(user) >= _SHORTEST_USER and not _NOBODY.fullmatch(user)
             ),
             frozenset(home.rstrip("/") for home in homes if len(Path(home).parts) > 1),
-            frozenset(secrets),
+            worth_knowing(secrets),
         )
 
     def text(self, text: str) -> str:
         """``text`` without what must not be recorded, as UTF-8 can hold it."""
         text = text.encode("utf-8", "replace").decode()
-        for secret in sorted(self.secrets, key=len, reverse=True):
-            text = text.replace(secret, HIDDEN)
+        text = self._known.without(text)
         text = _PEM.sub(HIDDEN, text)
         text = _IN_URL.sub(rf"\1{HIDDEN}@", text)
         text = _AUTHORIZATION.sub(rf"\1{HIDDEN}", text)
         text = _BEARER.sub(rf"\1{HIDDEN}", text)
-        text = _NAME_AND_VALUE.sub(_without_value, text)
-        text = _FLAG_AND_VALUE.sub(_without_flag_value, text)
+        text = _without_values(text)
         text = _WEB_TOKEN.sub(lambda one: HIDDEN if one["rest"] else one[0], text)
         text = _SHAPES.sub(HIDDEN, text)
         text = _EMAIL.sub(USER, text)
@@ -166,6 +134,10 @@ class Redactor:
         return value
 
     @cached_property
+    def _known(self) -> KnownSecrets:
+        return KnownSecrets(self.secrets, HIDDEN)
+
+    @cached_property
     def _users(self) -> re.Pattern[str] | None:
         return _any_of(self.users, r"(?<![A-Za-z0-9])", r"(?![A-Za-z0-9])")
 
@@ -181,15 +153,11 @@ def _any_of(texts: Iterable[str], before: str, after: str) -> re.Pattern[str] | 
     return re.compile(f"(?i:{before}(?:{'|'.join(map(re.escape, found))}){after})")
 
 
-def _without_value(match: re.Match[str]) -> str:
-    before = match.string[match.start() - 1 : match.start()]
-    counts = before == "#" and _COUNT.fullmatch(match["value"])
-    if counts or not is_secret_name(match["name"]):
-        return match[0]
-    return f"{match['name']}{match['quote']}{match['sign']}{HIDDEN}"
-
-
-def _without_flag_value(match: re.Match[str]) -> str:
-    if not is_secret_name(match["flag"]) or match["value"].startswith("--"):
-        return match[0]
-    return f"{match['flag']}{match['space']}{HIDDEN}"
+def _without_values(text: str) -> str:
+    """``text`` without what stands behind the names of secrets."""
+    kept: list[str] = []
+    done = 0
+    for begin, end in named_secrets(text):
+        kept += [text[done:begin], HIDDEN]
+        done = end
+    return "".join([*kept, text[done:]])

@@ -14,7 +14,7 @@ def root(tmp_path: Path) -> Path:
     return knowledge_base(tmp_path / "kb")
 
 
-@pytest.mark.parametrize("key", ["hush-hush-1", "4711081512", "0815471108", "4711e2"])
+@pytest.mark.parametrize("key", ["hush-hush-1", "4711081512", "0815471108", "4711e2", "k1x2"])
 @pytest.mark.parametrize(
     "form",
     [

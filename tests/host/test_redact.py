@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gamekit.host.redact import HIDDEN, Redactor, is_secret_name
+from gamekit.host.redact import HIDDEN, Redactor
+from gamekit.host.secret_names import is_secret_name
 
 ALICE = Redactor(
     frozenset({"alice.w"}), frozenset({"/data/people/alice.w"}), frozenset({"hunter2-hunter2"})
@@ -132,6 +133,7 @@ def test_accounts_that_are_nobodys_name_stay() -> None:
         "NCCL_ALGO=allreduce:tree NCCL_DEBUG=INFO CUDA_VISIBLE_DEVICES=0,1",
         "finished early: 57 of 128 tokens (stop)",
         "monkey=1 turkey: bird keyboard=us",
+        "time_to_first_token: 30.1 forward_pass=2 key_cache=4 token_ids=7 public_key: shown",
         "Decode batch, #token: 480, token usage: 0.03, #new-token: 7, #queue-req: 0",
     ],
 )
@@ -179,9 +181,42 @@ def test_a_file_that_is_no_text_is_still_recorded() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "secret"),
-    [("KEY", True), ("api_keys", True), ("keyfile", False), ("max_tokens", False), ("", False)],
+    ("text", "left"),
+    [
+        ('x={"api_key":"K"}', 'x={"api_key":•}'),
+        ('-x \'{"a": {"api_key":"K L", "b": 1}}\'', '-x \'{"a": {"api_key":•, "b": 1}}\''),
+        ('{"api_keys": ["K", "L"], "b": 1}', '{"api_keys": •, "b": 1}'),
+        (r'"{\"api_key\": \"K L\", \"b\": 1}"', r'"{\"api_key\": •, \"b\": 1}"'),
+        ("['serve', '--api-key', 'K', '--port', '1']", "['serve', '--api-key', •, '--port', '1']"),
+        ("bash -c 'serve --api-key K --port 1'", "bash -c 'serve --api-key • --port 1'"),
+        (r"-x Authorization:\ Basic\ K --port 1", "-x Authorization:• --port 1"),
+        (r"Args(api_key='it\'s K', b=1)", "Args(api_key=•, b=1)"),
+    ],
 )
+def test_secrets_within_another_value_are_taken_out(text: str, left: str) -> None:
+    """JSON, lists and the command of a shell lose what their own secret names hold, and no more."""
+    hidden = left.replace("•", HIDDEN)
+    assert NOBODY.text(text) == hidden
+    assert NOBODY.text(hidden) == hidden
+
+
+@pytest.mark.parametrize("unit", ['key="\\', "key=[", 'key=\\"', "--a ", "=   ", "a'b\"-c "])
+def test_a_long_line_is_read_once(unit: str) -> None:
+    """A megabyte of what a value or a name begins with ends, and a secret behind it is found."""
+    redactor = Redactor(secrets=frozenset({"a'b\"-c-d-e", "abc"}))
+    assert "K1K1" not in redactor.text(f"{unit * (1_000_000 // len(unit))}\n api_key=K1K1")
+
+
+@pytest.mark.parametrize(
+    ("name", "secret"),
+    [
+        ("KEY", True), ("api_keys", True), ("MYKEY", True), ("AWS_ACCESS_KEY_ID", True),
+        ("AWS_SECRET_ACCESS_KEY", True), ("-k", True), ("API_TOKENS", True), ("dbpassword", True),
+        ("key_base64", True), ("keyfile", False), ("max_tokens", False), ("", False),
+        ("tokenizer", False), ("key_cache", False), ("num_key_value_heads", False), ("-t", False),
+        ("eos_token_id", False), ("token_ids", False), ("forward_pass", False), ("hotkey", False),
+    ],
+)  # fmt: skip
 def test_secret_names_are_told_by_their_words(name: str, secret: bool) -> None:
     """Whole words decide, not letters inside others."""
     assert is_secret_name(name) is secret
