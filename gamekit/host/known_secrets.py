@@ -24,7 +24,10 @@ _NO_SECRETS = frozenset({"none", "null", "true", "false", "yes", "off"})
 _HEADER = re.compile(r"\s*([A-Za-z][A-Za-z0-9_\-]*)\s*:\s*(\S.*)", re.DOTALL)
 _SCHEME = re.compile(r"(?i)(?:bearer|basic|token|apikey)\s+(\S.*)", re.DOTALL)
 # Where a value stands: behind a sign, a quote or a flag.
-_BEFORE_VALUE = r"""["'=]\s*+|\b(?:bearer|key|token|secret|password)(?:\s++is)?\s++|(?<![\w\-])--?[a-z][\w\-]*+\s++"""
+_BEFORE_VALUE = (
+    r"""["'=]\s*+|\b(?:bearer|key|token|secret|password)(?:\s++is)?\s++"""
+    r"""|(?<![\w\-])--?[a-z][\w\-]*+\s++"""
+)
 _BEHIND_VALUE = r"(?![\w\-]|[./:@]\w)"
 # Behind "INFO: " stands a sentence, behind "key: " a value and no more.
 _BEFORE_LAST, _BEHIND_LAST = r":\s*+", r"""(?=\s*+(?:[,;)}\]"']|\n|\Z))"""
