@@ -152,10 +152,13 @@ def calibrate(knowledge: Knowledge) -> Calibration:
 def baseline_of(knowledge: Knowledge, cycle: Cycle) -> Range | None:
     """The decode rate without speculation, in tok/s, of what the cycle is of; None if unknown.
 
-    Of the adequate measurements with the same target, weights, host, concurrency and graphs: the
-    mean of server starts with its interval, or of requests where there was one start.
+    Of the adequate measurements with the same target, weights, host, concurrency and graphs, and of
+    no other workload, as far as both tell it: the mean of server starts with its interval, or of
+    requests where there was one start.
     """
     wanted = ("target", "weights", "host", "concurrency", "cuda_graphs")
+    # A longer answer decodes more slowly at its end.
+    alike = ("workload", "input_tokens", "output_tokens", "temperature")
     if any(getattr(cycle.subject, field) is None for field in wanted):
         return None
     starts: dict[str, list[float]] = {}
@@ -168,6 +171,11 @@ def baseline_of(knowledge: Knowledge, cycle: Cycle) -> Range | None:
             and stands(knowledge, record)
             and finding.value.samples
             and all(getattr(finding.subject, f) == getattr(cycle.subject, f) for f in wanted)
+            and all(
+                None in (told := (getattr(finding.subject, f), getattr(cycle.subject, f)))
+                or told[0] == told[1]
+                for f in alike
+            )
         ):
             start = knowledge.environment(record.id).start or _run_of(record) or record.id
             starts.setdefault(start, []).extend(map(float, finding.value.samples))

@@ -362,13 +362,20 @@ def test_a_counted_cycle_and_the_pair_of_its_requests_count_once() -> None:
 
 def test_the_rate_without_speculation_is_that_of_the_same_engine_and_host() -> None:
     """The mean of its starts; another host, graphs that differ, and one that speculates are not."""
-    of = subject(weights="dummy", cuda_graphs="captured")
+    of = subject(weights="dummy", cuda_graphs="captured", output_tokens=257)
     plain = {**of, "speculation": "none"}
     for field in ("drafter", "steps", "topk", "draft_tokens", "acceptance"):
         del plain[field]
     parts = [served("r1", of, around(30), 2.0)]
     for number, (rate, changed) in enumerate(
-        [(80, {}), (82, {}), (50, {"host": "there"}), (20, {"cuda_graphs": "eager"})], start=2
+        [
+            (80, {}),
+            (82, {}),
+            (50, {"host": "there"}),
+            (20, {"cuda_graphs": "eager"}),
+            (90, {"output_tokens": 65}),
+        ],
+        start=2,
     ):
         samples = {
             "samples": [rate * one for one in (0.99, 0.995, 1, 1.005, 1.01)],
