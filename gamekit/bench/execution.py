@@ -31,9 +31,10 @@ from gamekit.bench.series import Joined, join, told_by_series
 from gamekit.bench.setup import Setup
 from gamekit.bench.subject import Told
 from gamekit.bench.surroundings import surroundings, with_what_ran
-from gamekit.errors import GamekitError, UsageFault
+from gamekit.errors import GamekitError, MachineRefused, UsageFault
 from gamekit.findings import Case, Engine, Finding, Run, Series, Subject
 from gamekit.host.capture import Capture, capture_state
+from gamekit.open_files import out_of_files, refusal
 from gamekit.store.append import append_run
 from gamekit.store.plain import plain
 from gamekit.store.record import RunRecord, new_run_id, utc_text
@@ -90,6 +91,7 @@ class Execution:
         ]
         self._first_subject = subjects[0]
         self.joined: list[Joined] = []
+        self.refusal: MachineRefused | None = None  # of this machine, for which the run failed
         self._spool: Spool | None = None
         if setup.append and setup.root is not None:
             self._spool = Spool(setup.root, self._beginning())
@@ -141,10 +143,14 @@ class Execution:
                 raise
             self.fail("failed", str(error))
         except GamekitError as error:
+            if isinstance(error, MachineRefused):
+                self.refusal = error
             self.fail("failed", str(error))
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # sys.exit in a benchmark ends that run, not gamekit
+            if isinstance(error, OSError) and out_of_files(error):
+                self.refusal = refusal(error)
             self.fail("failed", in_words(self.benchmark, error))
         return False
 

@@ -68,6 +68,7 @@ class RunOutcome:
     joined: tuple[Joined, ...] = field(default=())
     headlines: tuple[str, ...] = ()
     recovered: bool = False
+    refusal: MachineRefused | None = None
 
     @property
     def measured(self) -> bool:
@@ -333,6 +334,7 @@ def _recorded(setup: Setup, executions: Sequence[Execution]) -> list[RunOutcome]
                         record.file if setup.append else None,
                         joined=tuple(execution.joined),
                         headlines=tuple(one.metric for one in execution.benchmark.headlines),
+                        refusal=execution.refusal,
                     )
                 )
     finally:

@@ -11,7 +11,7 @@ import click
 from gamekit.commands import against_series, several_runs, wording
 from gamekit.commands.options import as_json_option
 from gamekit.commands.terminal import ProgressLine, paragraph, print_json, say, table
-from gamekit.errors import BenchmarkFailed, UsageFault
+from gamekit.errors import BenchmarkFailed, MachineRefused, UsageFault
 
 if TYPE_CHECKING:
     from gamekit.bench.module import Benchmark
@@ -76,7 +76,8 @@ def command(
     """Run the benchmarks NAME (all, if none is named) that can run here.
 
     Says what was skipped and why, and which series each figure joined. A url that does not answer
-    is exit 6, and so is a benchmark that failed or a call that measured nothing. One that is
+    is exit 6, and so is a benchmark that failed or a call that measured nothing; where this machine
+    refused what it needs, such as open files, it is exit 7. One that is
     interrupted (Ctrl-C, SIGTERM, SIGHUP) keeps what it measured, and is exit 130.
 
     An engine that --launch starts is ended with all that it started, however the call ends. It may
@@ -305,7 +306,8 @@ def _judge(outcomes: Sequence[RunOutcome]) -> None:
     failed = [one.record.run for one in own if one.record is not None and not one.measured]
     if failed:
         names = ", ".join(dict.fromkeys(run.benchmark for run in failed))
-        raise BenchmarkFailed(
+        refused = any(one.refusal is not None for one in own)
+        raise (MachineRefused if refused else BenchmarkFailed)(
             f"{names} failed: {failed[0].reason}", mend="what came of each run is told with it"
         )
     if not any(outcome.measured for outcome in own):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from gamekit.bundled import bundled, starter
 from gamekit.errors import UsageFault
+from gamekit.store.append import put_new_file
 from gamekit.store.root import CONFIG_FILE
 
 # A file whose name begins with a dot would act on the folder of the package itself.
@@ -27,8 +28,8 @@ def begin(folder: Path) -> Begun:
     """Begin a knowledge base in ``folder``.
 
     ``gamekit.yaml`` is written last, so that one that was interrupted can be begun again. Raises
-    ``UsageFault`` when the folder is one already, or is no folder, and ``OSError`` when the
-    machine refuses.
+    ``UsageFault`` when the folder is one already, or is no folder, and ``MachineRefused``
+    where a file cannot be written: each is there whole or not at all.
     """
     if folder.exists() and not folder.is_dir():
         raise UsageFault("is no folder", file=folder, mend="name a folder, or one to be made")
@@ -41,11 +42,8 @@ def begin(folder: Path) -> Begun:
     written: list[str] = []
     kept: list[str] = []
     for name, text in contents.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            with path.open("x", encoding="utf-8", newline="\n") as file:
-                file.write(text)
+            put_new_file(folder, name, text)
         except FileExistsError:
             kept.append(name)
         else:

@@ -136,7 +136,7 @@ def _claimed(root: Path, beginning: Beginning) -> tuple[str, Path, IO[bytes]]:
     try:
         make_folders(folder, root)
         ignore = folder.parent / ".gitignore"
-        if not ignore.exists():
+        if not ignore.exists() or not ignore.stat().st_size:  # empty where the disk was full
             ignore.write_text("*\n", encoding="utf-8")
         while True:
             run_id = new_run_id(beginning.benchmark, beginning.started)
