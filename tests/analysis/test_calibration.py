@@ -361,7 +361,7 @@ def test_a_counted_cycle_and_the_pair_of_its_requests_count_once() -> None:
 
 
 def test_the_rate_without_speculation_is_that_of_the_same_engine_and_host() -> None:
-    """The mean of its starts; another host, graphs that differ, and one that speculates are not."""
+    """The mean of its starts; of another host, of other graphs or of shorter answers it is not."""
     of = subject(weights="dummy", cuda_graphs="captured", output_tokens=257)
     plain = {**of, "speculation": "none"}
     for field in ("drafter", "steps", "topk", "draft_tokens", "acceptance"):
