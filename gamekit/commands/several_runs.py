@@ -18,13 +18,16 @@ Row = Mapping[str, Any]
 # Of a table that fits a terminal, and of comparisons that somebody reads.
 _MOST_FIGURES = 4
 _MOST_COMPARISONS = 4
+_LONGEST_NAME = 60
+_COMMON = "the common command alone"
 
 
 def engine_names(runs: Sequence[Run]) -> dict[str, str]:
     """By the id of a run, what tells its engine from the others'; nothing for one without engine.
 
     That is its address; of one that was launched, whose port is chance, what its placeholders
-    stood for, else what of its command not all have.
+    stood for, else what of its command not all have. One that has nothing but what all have is
+    named by that, and by its command where there is nothing to tell it from.
     """
     commands = {run.id: _command(run) for run in runs if run.launch is not None}
     shared = set.intersection(*map(set, commands.values())) if commands else set()
@@ -39,7 +42,8 @@ def engine_names(runs: Sequence[Run]) -> dict[str, str]:
         if run.launch is not None:
             own = [part for part in commands[run.id] if part not in shared]
             told = settings[run.id] if told_by_settings else " ".join(own)
-            names[run.id] = told or " ".join(commands[run.id])
+            alone = len({*map(tuple, commands.values())}) == 1
+            names[run.id] = told or (" ".join(commands[run.id]) if alone else _COMMON)
         elif run.engine is not None and run.engine.address is not None:
             names[run.id] = run.engine.address
     return names
@@ -124,7 +128,10 @@ def _table(
         for case, rows in of_run:
             figures = {row["metric"]: _figure(knowledge, row) for row in rows}
             cells = [figures.get(metric, "") for metric in metrics]
-            lines.append([run, names.get(run, ""), case, *cells, _grade(rows)])
+            name = names.get(run, "")
+            if len(name) > _LONGEST_NAME:  # it stands whole at the head of its run
+                name = name[: _LONGEST_NAME - 1] + "…"
+            lines.append([run, name, case, *cells, _grade(rows)])
     headings = ["run", "engine", "case", *metrics, "grade"]
     # What is the same in all rows, or not there, tells none of them apart.
     kept = [

@@ -104,7 +104,11 @@ def test_one_run_of_one_case_has_no_table(base: Path, gamekit: Command) -> None:
                 launched("a", "serve m --tp 8 --steps 2", 40001),
                 launched("b", "serve m --tp 8", 40002),
             ],
-            {"a": "--steps 2", "b": "serve m --tp 8 --port {port}"},
+            {"a": "--steps 2", "b": "the common command alone"},
+        ),
+        (
+            [launched("a", "serve m", 40001), launched("b", "serve m", 40002)],
+            {"a": "serve m --port {port}", "b": "serve m --port {port}"},
         ),
         (
             [launched("a", "one --x {v}", 40001, x=1), launched("b", "two --x {v}", 40002, x=1)],
