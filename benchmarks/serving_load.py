@@ -295,6 +295,19 @@ def _floor_concurrency(runs: Sequence[tuple[LoadRun, Phases]]) -> int:
     return min(max(1, round(max(seen))), 1000)
 
 
+def _limit(of: str) -> Parameter:
+    return Parameter(
+        f"{of}_limit",
+        float,
+        None,
+        "for goodput",
+        "ms",
+        low=0,
+        high=1e7,
+        of_metrics=("goodput", "goodput_share"),
+    )
+
+
 BENCHMARK = Benchmark(
     name="serving_load",
     description="throughput, latency and goodput under a closed loop or at an arrival rate",
@@ -386,9 +399,9 @@ BENCHMARK = Benchmark(
             high=1_000_000,
             tells="output_tokens",
         ),
-        Parameter("ttft_limit", float, None, "for goodput", "ms", low=0, high=1e7),
-        Parameter("time_per_output_token_limit", float, None, "for goodput", "ms", low=0, high=1e7),
-        Parameter("latency_limit", float, None, "for goodput", "ms", low=0, high=1e7),
+        _limit("ttft"),
+        _limit("time_per_output_token"),
+        _limit("latency"),
         TEMPERATURE,
         API,
         PROMPTS,

@@ -7,9 +7,14 @@ or, under ``--json``, into one object.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
+
+_LONGEST = 4_000
+# A longer word is a name or a value that somebody gave: its beginning is enough to know it again.
+_LONG_WORD = re.compile(r"(\S{300})\S{200,}")
 
 
 class GamekitError(Exception):
@@ -37,22 +42,32 @@ class GamekitError(Exception):
         place = ""
         if self.file is not None:
             place = f"{self.file}:{self.line}: " if self.line is not None else f"{self.file}: "
-        finding = f"finding {self.finding}: " if self.finding else ""
+        finding = f"finding {_short(self.finding)}: " if self.finding else ""
         mend = f"; {self.mend}" if self.mend else ""
         # One line, whatever a hostile file or file name put into it.
-        return _one_line(f"{place}{finding}{self.message}{mend}")
+        if len(place) > _LONGEST:  # longer than any path
+            place = _short(place)
+        return _one_line(f"{place}{finding}{_short(self.message)}{_short(mend)}")
 
     def as_dict(self) -> dict[str, Any]:
         """The error as the JSON object that ``--json`` prints."""
         return {
             "error": type(self).__name__,
-            "message": self.message,
-            "mend": self.mend,
+            "message": _short(self.message),
+            "mend": self.mend and _short(self.mend),
             "file": self.file,
             "line": self.line,
             "finding": self.finding,
             "exit_code": self.exit_code,
         }
+
+
+def _short(text: str) -> str:
+    """A text as it is shown: a name of a million characters in it, or a million names, is cut."""
+    text = _LONG_WORD.sub(r"\1…", text)
+    return (
+        text if len(text) <= _LONGEST else f"{text[: _LONGEST * 3 // 4]} … {text[-_LONGEST // 4 :]}"
+    )
 
 
 def _one_line(text: str) -> str:

@@ -39,3 +39,10 @@ def refusal(error: OSError) -> MachineRefused:
         mend=f"raise the hard limit of {hard} (ulimit -Hn), then: ulimit -n NUMBER; or lower the"
         " concurrency",
     )
+
+
+def refused(error: BaseException) -> MachineRefused | None:
+    """What this machine refused, where that is what the error says."""
+    if isinstance(error, OSError) and out_of_files(error):
+        return refusal(error)
+    return error if isinstance(error, MachineRefused) else None

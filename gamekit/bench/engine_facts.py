@@ -10,6 +10,7 @@ from typing import Any
 
 from gamekit import event_loop
 from gamekit.bench.subject import Field, Told, is_local_path, model_name
+from gamekit.errors import BenchmarkFailed
 from gamekit.findings import Engine
 from gamekit.findings.subject import Setting
 from gamekit.host.redact import Redactor
@@ -129,7 +130,7 @@ def _told(identity: ServerIdentity) -> Told:
         _tell_arguments(info, firm)
         if "speculative_algorithm" in info:
             _tell_speculation(info, firm, also, hints)
-    return Told("the engine", firm, also, hints)
+    return Told("the engine", firm, also, hints, BenchmarkFailed)
 
 
 def _tell_model(

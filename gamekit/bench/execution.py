@@ -34,7 +34,7 @@ from gamekit.bench.surroundings import surroundings, with_what_ran
 from gamekit.errors import GamekitError, MachineRefused, UsageFault
 from gamekit.findings import Case, Engine, Finding, Run, Series, Subject
 from gamekit.host.capture import Capture, capture_state
-from gamekit.open_files import out_of_files, refusal
+from gamekit.open_files import refused
 from gamekit.store.append import append_run
 from gamekit.store.plain import plain
 from gamekit.store.record import RunRecord, new_run_id, utc_text
@@ -143,14 +143,12 @@ class Execution:
                 raise
             self.fail("failed", str(error))
         except GamekitError as error:
-            if isinstance(error, MachineRefused):
-                self.refusal = error
+            self.refusal = refused(error)
             self.fail("failed", str(error))
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # sys.exit in a benchmark ends that run, not gamekit
-            if isinstance(error, OSError) and out_of_files(error):
-                self.refusal = refusal(error)
+            self.refusal = refused(error)
             self.fail("failed", in_words(self.benchmark, error))
         return False
 
@@ -272,15 +270,11 @@ class Execution:
 
     def _check_series(self, case: _CaseInHand, row: Mapping[str, Any]) -> None:
         """Refuse what cannot be put into a series while nothing but one sample would be lost."""
+        expected, setup = self._subject_of(case, expected=True), self._setup
         for measures in self.benchmark.measures:
             if row.get(measures.metric) is not None:
-                join(
-                    measures,
-                    self._subject_of(case, expected=True),
-                    self._setup.base,
-                    self._setup.series,
-                    self.run_id,
-                )
+                subject = self.benchmark.subject_for(measures.metric, expected)
+                join(measures, subject, setup.base, setup.series, self.run_id)
 
     def _judge(self) -> None:
         """Whether a run that came to its end has failed all the same.

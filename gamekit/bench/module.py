@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from gamekit.errors import UsageFault
+from gamekit.findings import Subject
 from gamekit.metrics import METRICS
+from gamekit.typed_numbers import any_number, whole_number
 
 if TYPE_CHECKING:
     from gamekit.bench.context import Context
@@ -67,7 +69,8 @@ class Parameter:
     different values never share a series: in the subject's field ``tells`` (else the one of the
     parameter's name) when the benchmark tells it there, else as one of its ``parameters``. Where
     the default is a sweep, every value does. Not so an ``effort``: how much is sampled
-    (repetitions, warm-up) says nothing of the figure.
+    (repetitions, warm-up) says nothing of the figure. What only judges, such as a limit, is
+    ``of_metrics``: those alone have it in their subject.
     """
 
     name: str
@@ -80,6 +83,7 @@ class Parameter:
     choices: tuple[str, ...] = ()
     effort: bool = False
     tells: str = ""
+    of_metrics: tuple[str, ...] = ()
     default_text: str = ""
     # Parameters that say the same in another way: with one of them it has no default, and a call
     # does not give both.
@@ -125,7 +129,9 @@ class Parameter:
         if self.type is str and not text:
             raise self._fault(text, "give a text")
         try:
-            return self.type(text)
+            if self.type is int:
+                return whole_number(text)
+            return any_number(text) if self.type is float else text
         except ValueError:
             kind = "a whole number" if self.type is int else "a number"
             raise self._fault(text, f"give {kind}") from None
@@ -208,6 +214,12 @@ class Benchmark:
     def headlines(self) -> list[Measures]:
         """The metrics that a run is made for: those marked, or all where none is."""
         return [one for one in self.measures if one.headline] or list(self.measures)
+
+    def subject_for(self, metric: str, subject: Subject) -> Subject:
+        """``subject`` without the parameters that only other metrics than ``metric`` have."""
+        others = {one.name for one in self.parameters if metric not in (one.of_metrics or [metric])}
+        kept = {name: x for name, x in subject.parameters.items() if name not in others}
+        return subject.model_copy(update={"parameters": kept})
 
     def parameter(self, name: str) -> Parameter | None:
         """The parameter of that name, if the benchmark has it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from gamekit.bench.context import Context
@@ -51,12 +52,13 @@ def case_findings(  # noqa: PLR0913 - all that a finding is made of, by keyword
             continue
         if value.unknown is not None:
             value = Quantity(unit=value.unit, unknown=redactor.text(value.unknown))
+        of_metric = benchmark.subject_for(measures.metric, subject)
         try:
-            series = join(measures, subject, base, told, run.id)
+            series = join(measures, of_metric, base, told, run.id)
         except (
             UsageFault
         ) as error:  # facts told late opened a choice: the figure is not lost for it
-            series = Joined(measures.metric, None, str(error), subject)
+            series = Joined(measures.metric, None, str(error), of_metric)
         joined.append(series)
         flaws = [*shared, *context.flaws.get(measures.metric, ())]
         findings.append(
@@ -85,19 +87,21 @@ def unknown_findings(
     told: Mapping[str, Series],
 ) -> tuple[Finding, ...]:
     """The headlines of a run that is not done, each unknown, in the series that it would join."""
-    series: dict[str, str] = {}
+    findings: list[Finding] = []
     for measures in benchmark.headlines:
-        try:
-            found = join(measures, subject, base, told, run.id)
-        except UsageFault:
-            continue
-        if found.begins is None and found.series is not None:
-            series[measures.metric] = found.series
-    units = {one.metric: one.unit for one in benchmark.headlines}
-    return tuple(
-        one.model_copy(update={"id": prefix + one.id.removeprefix(run.id)})
-        for one in failed_findings(run, units, subject, series)
-    )
+        metric = measures.metric
+        of_metric = benchmark.subject_for(metric, subject)
+        series: dict[str, str] = {}
+        # Where it could be in several series it is in none.
+        with suppress(UsageFault):
+            found = join(measures, of_metric, base, told, run.id)
+            if found.begins is None and found.series is not None:
+                series[metric] = found.series
+        findings += [
+            one.model_copy(update={"id": prefix + one.id.removeprefix(run.id)})
+            for one in failed_findings(run, {metric: measures.unit}, of_metric, series)
+        ]
+    return tuple(findings)
 
 
 def failures(rows: Sequence[Mapping[str, Any]]) -> tuple[int, str]:

@@ -30,7 +30,7 @@ from gamekit.bench.series import Joined, told_series
 from gamekit.bench.setup import Setup
 from gamekit.bench.subject import Told, parse_subject
 from gamekit.bench.sweep import cases_of, parse_settings
-from gamekit.errors import GamekitError, NotApplicable, UsageFault
+from gamekit.errors import BenchmarkFailed, GamekitError, MachineRefused, NotApplicable, UsageFault
 from gamekit.host.capture import Capture, capture
 from gamekit.host.machine import host_name
 from gamekit.host.redact import Redactor
@@ -202,7 +202,7 @@ class _Work:
                 self.outcomes += run
                 if any(outcome.interrupted for outcome in run):
                     return False
-            except UsageFault as error:
+            except (UsageFault, BenchmarkFailed) as error:
                 if self.all_there_are and isinstance(error, NotApplicable):
                     self.outcomes.append(RunOutcome(benchmark.name, skipped=str(error)))
                     continue

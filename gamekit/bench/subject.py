@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from gamekit.errors import UsageFault
+from gamekit.errors import GamekitError, UsageFault
 from gamekit.findings import Subject
 from gamekit.strict_yaml.limits import MAX_INTEGER
 
@@ -26,13 +26,15 @@ class Told:
 
     ``firm`` fields contradict another value. ``also`` has further names under which a model of a
     firm field is known. ``hints`` fill what nobody says firmly: the last part of a local path is no
-    name that anybody chose.
+    name that anybody chose. ``fault`` is raised for a value that no subject can have: that of an
+    engine is none of the command line.
     """
 
     who: str
     firm: Mapping[str, Field] = field(default_factory=dict)
     also: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     hints: Mapping[str, Field] = field(default_factory=dict)
+    fault: type[GamekitError] = UsageFault
 
 
 def parse_subject(pairs: Sequence[str]) -> Subject:
@@ -55,7 +57,12 @@ def parse_subject(pairs: Sequence[str]) -> Subject:
             )
         told[key] = value
     try:
-        return Subject.model_validate_strings(told)
+        subject = Subject.model_validate_strings(told)
+        for key, value in told.items():
+            if not isinstance(getattr(subject, key), str | bool) and "_" in value:
+                mend = "write it in digits alone"
+                raise UsageFault(f"--subject {key}={value} is not a number", mend=mend)
+        return subject
     except ValidationError as error:
         name, message = _first_fault(error)
         shown = " ".join(f"{key}={told[key]}" for key in ([name] if name else told))
@@ -74,7 +81,8 @@ def same_value(name: str, one: Field, other: Field) -> bool:
 def merge(sources: Sequence[Told]) -> Subject:
     """The subject on which ``sources`` agree; the first that names a field gives its spelling.
 
-    Raises ``UsageFault`` where two contradict each other.
+    Raises ``UsageFault`` where two contradict each other, and the ``fault`` of a source of whose
+    values one cannot be.
     """
     merged: dict[str, tuple[Field, Told]] = {}
     for source in sources:
@@ -110,7 +118,7 @@ def merge(sources: Sequence[Told]) -> Subject:
             raise UsageFault(
                 f"{message} (as {who} say)", mend="leave out what is wrong, or say what is right"
             ) from None
-        raise UsageFault(
+        raise merged[wrong][1].fault(
             f"{merged[wrong][1].who} says {wrong}={fields[wrong]}, which a subject cannot have:"
             f" {message}",
             mend="see the subject's fields in the schema",
@@ -134,7 +142,7 @@ def _normal(name: str, value: str) -> str:
 
 def _check_size(source: Told, name: str, value: Field) -> None:
     if isinstance(value, int | float) and not abs(value) <= MAX_INTEGER:  # nor is NaN
-        raise UsageFault(
+        raise source.fault(
             f"{source.who} says {name}={value}, which no run file holds", mend="give what it is"
         )
 

@@ -28,8 +28,8 @@ def begin(folder: Path) -> Begun:
     """Begin a knowledge base in ``folder``.
 
     ``gamekit.yaml`` is written last, so that one that was interrupted can be begun again. Raises
-    ``UsageFault`` when the folder is one already, or is no folder, and ``MachineRefused``
-    where a file cannot be written: each is there whole or not at all.
+    ``UsageFault`` when the folder is one already, or is no folder, and ``OSError`` or
+    ``MachineRefused`` when the machine refuses: each file is there whole or not at all.
     """
     if folder.exists() and not folder.is_dir():
         raise UsageFault("is no folder", file=folder, mend="name a folder, or one to be made")
@@ -39,6 +39,7 @@ def begin(folder: Path) -> Begun:
         )
     contents = _contents()
     contents[CONFIG_FILE] = contents.pop(CONFIG_FILE)
+    folder.mkdir(parents=True, exist_ok=True)
     written: list[str] = []
     kept: list[str] = []
     for name, text in contents.items():

@@ -151,6 +151,10 @@ def test_goodput_is_given_where_limits_were() -> None:
     assert samples(missed, "goodput") == [0.0]
     assert samples(missed, "goodput_share") == [0.0]
     assert figures(missed)["goodput"].subject.parameters == {"ttft_limit": 10.0}
+    # A limit judges: what it is held against is what it is without it.
+    assert figures(missed)["output_throughput"].subject.parameters == {}
+    assert figures(missed)["output_throughput"].series == figures(kept)["output_throughput"].series
+    assert figures(missed)["goodput"].series != figures(kept)["goodput"].series
     sent = case_of(missed).facts["missed_limits"]["requests"]
     assert case_of(missed).facts["missed_limits"] == {"ttft_limit": sent, "requests": sent}
     assert f"{sent} of {sent} requests missed ttft_limit=10 (ms)" in case_of(missed).warnings

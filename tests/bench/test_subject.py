@@ -10,7 +10,7 @@ import pytest
 
 from gamekit.bench.engine_facts import EngineFacts, facts_of
 from gamekit.bench.subject import Told, merge, parse_subject
-from gamekit.errors import UsageFault
+from gamekit.errors import BenchmarkFailed, UsageFault
 from gamekit.findings import Subject
 from gamekit.host.redact import Redactor
 from gamekit.streaming.server_identity import ServerIdentity
@@ -126,6 +126,8 @@ def test_the_user_fills_what_is_unknown() -> None:
         (["targt=x"], "did you mean target"),
         (["zzz=x"], "the fields are"),
         (["steps=two"], "steps=two"),
+        (["steps=1_7"], "digits alone"),
+        (["steps=\u0661\u0667"], "steps=\u0661\u0667"),
         (["weights=light"], "weights=light"),
         (["host=a", "host=b"], "given twice"),
     ],
@@ -134,6 +136,14 @@ def test_what_is_no_subject_is_refused(pairs: list[str], says: str) -> None:
     """Each kind of mistake in --subject is a usage error."""
     with pytest.raises(UsageFault, match=says):
         parse_subject(pairs)
+
+
+@pytest.mark.parametrize("name", ["x" * 1_000_000, "m " * 500_000])
+def test_a_value_of_the_engine_that_cannot_be_is_a_failure_of_the_benchmark(name: str) -> None:
+    """Nothing on the command line is wrong: exit 6, in a line that one can read."""
+    with pytest.raises(BenchmarkFailed, match="the engine says") as caught:
+        merged(recorded("eagle3-sim2.6", served_model_name=name))
+    assert len(str(caught.value)) < 4_500
 
 
 def test_the_engine_is_described_without_secrets_and_noise() -> None:

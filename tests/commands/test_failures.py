@@ -116,6 +116,20 @@ def test_debug_shows_the_traceback(
     assert "Traceback" in capsys.readouterr().err
 
 
+def test_a_giant_value_in_an_error_is_cut(
+    raising: dict[str, BaseException], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A name of a million characters, or a million names, leave a line that one can read."""
+    for giant in ("x" * 1_000_000, "x " * 1_000_000):
+        raising["error"] = errors.UsageFault(f"{giant} is no name", mend=f"not {giant} but y")
+        assert failures.run([]) == 2
+        assert failures.run(["--json"]) == 2
+        plain, as_json = capsys.readouterr().err.splitlines()
+        assert max(len(plain), len(as_json)) < 10_000
+        assert plain.endswith("but y")
+        assert "is no name" in json.loads(as_json)["message"]
+
+
 def test_hostile_text_in_an_error_stays_one_line(
     raising: dict[str, BaseException], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -76,18 +76,22 @@ def test_an_interrupted_init_can_be_begun_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """gamekit.yaml, which makes a folder a knowledge base, is the last file to be written."""
-    written: list[str] = []
-    real = Path.open
+    real = os.link
+    linked: list[str] = []
 
-    def recording(path: Path, *arguments: object, **options: object) -> object:
-        if arguments and arguments[0] == "x":
-            written.append(path.name)
-        return real(path, *arguments, **options)  # type: ignore[arg-type, call-overload]
+    def interrupted(source: Path, target: Path) -> None:
+        linked.append(target.name)
+        if target.name == "gamekit.yaml":
+            raise KeyboardInterrupt
+        real(source, target)
 
-    monkeypatch.setattr(Path, "open", recording)
-    begin(tmp_path)
-    assert written[-1] == "gamekit.yaml"
-    assert len(written) == len(set(written)) > 5
+    monkeypatch.setattr("gamekit.store.append.os.link", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        begin(tmp_path)
+    assert len(linked) == len(set(linked)) > 5
+    assert {path.name for path in tmp_path.rglob("*") if path.is_file()} == {*linked[:-1]}
+    monkeypatch.undo()
+    assert begin(tmp_path).written == ("gamekit.yaml",)
 
 
 def test_a_file_in_the_place_of_the_folder_is_refused(tmp_path: Path) -> None:
