@@ -17,7 +17,7 @@ PACKAGE = REPOSITORY / "gamekit"
 
 # Lowest first. A module may import what stands above it in this list, and its own layer.
 LAYERS = (
-    ("errors", "bundled", "ranges", "nearest_rank", "kernel_clock"),
+    ("errors", "bundled", "ranges", "nearest_rank", "kernel_clock", "typed_numbers"),
     ("event_loop", "open_files", "statistics", "stability", "metrics"),
     ("quantity",),
     ("speculation", "numbers"),

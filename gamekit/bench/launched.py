@@ -28,6 +28,7 @@ from gamekit.launch.command import LaunchCommand, ReadyCommand
 from gamekit.launch.log import Tick
 from gamekit.launch.process import LaunchedEngine, how_it_ended, wait_until_healthy
 from gamekit.streaming.server_identity import Api
+from gamekit.typed_numbers import any_number
 
 _ACCEPTANCE = "SGLANG_SIMULATE_ACC_LEN"
 # Flags and variables whose value a field of the subject tells, where it is that value.
@@ -307,7 +308,7 @@ def _tells(name: str, field: Field, value: str) -> bool:
 def _typed(text: str) -> Setting:
     """A number where the text is one: 0.50 and 0.5 are the same value, and so are 2 and 2.0."""
     try:
-        value = float(text)
+        value = any_number(text)
     except ValueError:
         return text
     if not abs(value) < 1e15:  # nor is NaN

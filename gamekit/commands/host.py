@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gamekit.commands.options import as_json_option
+from gamekit.commands.options import Whole, as_json_option
 from gamekit.commands.terminal import literal, paragraph, print_json, say
 from gamekit.errors import AnswerIsNo, NoAnswer
 
@@ -39,7 +39,9 @@ _EACH = {
 
 
 @click.command("host", short_help="Say what this machine is, and what differs from before.")
-@click.option("--pid", type=int, metavar="PID", help="Look at the engine of this process as well.")
+@click.option(
+    "--pid", type=Whole(), metavar="PID", help="Look at the engine of this process as well."
+)
 @click.option("--against", "recorded", metavar="ID", help="Compare with a run, figure or series.")
 @as_json_option
 def command(pid: int | None, recorded: str | None, as_json: bool) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from gamekit.commands.options import as_json_option, key_value
+from gamekit.commands.options import Whole, as_json_option, key_value
 from gamekit.commands.terminal import paragraph, print_json, say, table
 
 if TYPE_CHECKING:
@@ -291,7 +291,7 @@ def remove(python: str | None, path: Path | None, dry_run: bool, force: bool) ->
     metavar="FILE",
     help="The file whose values are meant, and not the one that the interpreter imports.",
 )
-@click.option("--pid", type=click.IntRange(1), help="Also the running engine of this process id.")
+@click.option("--pid", type=Whole(1), help="Also the running engine of this process id.")
 @as_json_option
 def verify(pythons: tuple[str, ...], path: Path | None, pid: int | None, as_json: bool) -> None:
     """Start children of the interpreter in several ways, and tell which of them have the values.

@@ -3,8 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import click
+
+from gamekit.typed_numbers import any_number, whole_number
+
+
+class Whole(click.IntRange):
+    """A whole number of an option: in ASCII digits, and within bounds where there are some."""
+
+    def convert(
+        self,
+        value: Any,
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> int:
+        """The number; fails as click's own does."""
+        if isinstance(value, str):
+            try:
+                whole_number(value)
+            except ValueError:
+                self.fail(f"{value!r} is not a valid integer.", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+class Number(click.FloatRange):
+    """A number of an option, likewise."""
+
+    def convert(
+        self,
+        value: Any,
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> float:
+        """The number; fails as click's own does."""
+        if isinstance(value, str):
+            try:
+                any_number(value)
+            except ValueError:
+                self.fail(f"{value!r} is not a valid float.", param, ctx)
+        return super().convert(value, param, ctx)
+
 
 as_json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print JSON; errors are JSON on stderr then."

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gamekit.commands.options import as_json_option
+from gamekit.commands.options import Whole, as_json_option
 from gamekit.commands.terminal import paragraph, print_json, say, table
 from gamekit.errors import UsageFault
 from gamekit.ranges import Range
@@ -44,7 +44,7 @@ def _ranges(text: str) -> tuple[Range, ...]:
     metavar="A[,A2,...]",
     help="Conditional accuracy, 0 to 1: one for all steps, or one a step.",
 )
-@click.option("--steps", type=int, metavar="K", help="Draft steps of a cycle.")
+@click.option("--steps", type=Whole(), metavar="K", help="Draft steps of a cycle.")
 @click.option("--cycle-ms", type=_range, metavar="T", help="Time of a whole cycle.")
 @click.option("--verify-ms", type=_range, metavar="V", help="Time of its verify forward.")
 @click.option("--draft-ms", type=_range, metavar="D", help="Time of one draft step.")

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import click
 
+from gamekit.commands.options import Whole
 from gamekit.commands.terminal import say
 
 
 @click.command("serve", short_help="Serve the site, rendered again when its sources change.")
 @click.option(
     "--port",
-    type=click.IntRange(1, 65535),
+    type=Whole(1, 65535),
     default=8000,
     show_default=True,
     help="Port to listen on.",

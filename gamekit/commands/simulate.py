@@ -4,35 +4,36 @@ from __future__ import annotations
 
 import click
 
+from gamekit.commands.options import Number, Whole
 from gamekit.commands.terminal import say
 
 
 @click.command("simulate")
 @click.option(
     "--port",
-    type=click.IntRange(0, 65535),
+    type=Whole(0, 65535),
     default=30000,
     show_default=True,
     help="Port to listen on; 0 takes a free one and says which.",
 )
 @click.option(
-    "--prefill-ms", type=float, default=400.0, show_default=True, help="Time to the first token."
+    "--prefill-ms", type=Number(), default=400.0, show_default=True, help="Time to the first token."
 )
 @click.option(
     "--cycle-ms",
-    type=float,
+    type=Number(),
     default=33.3,
     show_default=True,
     help="Time of one cycle; without speculation, of one token.",
 )
 @click.option(
     "--accept-len",
-    type=float,
+    type=Number(),
     default=2.0,
     show_default=True,
     help="Tokens of a cycle on average, 1 to steps + 1; plays no part without --steps.",
 )
-@click.option("--steps", type=int, help="Draft steps of a cycle; without it, no speculation.")
+@click.option("--steps", type=Whole(), help="Draft steps of a cycle; without it, no speculation.")
 def command(
     port: int, prefill_ms: float, cycle_ms: float, accept_len: float, steps: int | None
 ) -> None:

@@ -13,6 +13,7 @@ from gamekit.knowledge.grades import GradeName, Grades
 from gamekit.knowledge.standing import STANDINGS, STATES, Standings
 from gamekit.metrics import METRICS
 from gamekit.store.load import Record
+from gamekit.typed_numbers import any_number
 
 _SUBJECT_FIELDS = tuple(name for name in Subject.model_fields if name != "parameters")
 
@@ -117,7 +118,7 @@ def _same(known: str | float, wanted: str) -> bool:
         known = str(known)
         return known.casefold() == wanted.casefold()
     try:
-        return float(wanted) == known
+        return any_number(wanted) == known
     except ValueError:
         return False
 

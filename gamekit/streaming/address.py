@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from gamekit.errors import UsageFault
 
@@ -39,7 +39,8 @@ _PORTS = {"http": 80, "https": 443}
 def parse_address(url: str) -> ServerAddress:
     """Read a base URL such as ``http://host:30000`` or ``https://host/prefix``.
 
-    A trailing ``/v1`` is dropped, since the routes below carry it themselves. Raises ``UsageFault``
+    Letters beyond ASCII are escaped, as percent signs in the path and as IDNA in the host. A
+    trailing ``/v1`` is dropped, since the routes below carry it themselves. Raises ``UsageFault``
     for what is not such a URL, and for one that carries a password: URLs are recorded.
     """
     mend = "write it as http://host:port or https://host:port/prefix"
@@ -57,7 +58,11 @@ def parse_address(url: str) -> ServerAddress:
         raise UsageFault(f"{url!r} is not the URL of a server", mend=mend)
     if parts.query or parts.fragment or not url.isprintable() or " " in url:
         raise UsageFault(f"{url!r} is not the base URL of a server", mend=mend)
-    prefix = parts.path.rstrip("/").removesuffix("/v1").rstrip("/")
-    return ServerAddress(
-        parts.scheme, parts.hostname, _PORTS[parts.scheme] if port is None else port, prefix
-    )
+    try:
+        host = parts.hostname.encode("ascii" if parts.hostname.isascii() else "idna").decode()
+    except UnicodeError as error:
+        raise UsageFault(f"{url!r:.300} names no host: {error}", mend=mend) from None
+    # As browsers do; what is escaped already has a % and stays.
+    path = quote(parts.path, safe="/%:@!$&'()*+,;=~[]")
+    prefix = path.rstrip("/").removesuffix("/v1").rstrip("/")
+    return ServerAddress(parts.scheme, host, _PORTS[parts.scheme] if port is None else port, prefix)

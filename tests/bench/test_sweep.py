@@ -51,7 +51,7 @@ def test_what_is_no_setting_is_refused(pairs: list[str], says: str) -> None:
         parse_settings(pairs, [SERVING])
 
 
-@pytest.mark.parametrize("values", ["3,3", "3,x", "0", "3,"])
+@pytest.mark.parametrize("values", ["3,3", "3,x", "0", "3,", "1_7", "\u0661\u0667"])
 def test_values_that_are_not_allowed_are_refused(values: str) -> None:
     """A repeated value, one of another type and one out of range are usage errors."""
     with pytest.raises(UsageFault, match="requests="):

@@ -16,6 +16,8 @@ from gamekit.streaming.address import parse_address
         ("https://host/a/b/", "https://host/a/b", 443),
         ("http://[::1]:8000/v1", "http://[::1]:8000", 8000),
         ("http://host:80", "http://host", 80),
+        ("http://host/modèle/ü%20x", "http://host/mod%C3%A8le/%C3%BC%20x", 80),
+        ("http://höhe.example", "http://xn--hhe-sna.example", 80),
     ],
 )
 def test_a_base_url_is_read(url: str, base: str, port: int) -> None:
@@ -34,6 +36,7 @@ def test_a_base_url_is_read(url: str, base: str, port: int) -> None:
         "http://host/?a=b",
         "",
         "http://a b",
+        "http://" + "ü" * 70,
     ],
 )
 def test_what_is_no_base_url_is_refused(url: str) -> None:
