@@ -13,6 +13,7 @@ from typing import Any
 
 from gamekit import event_loop
 from gamekit.bench.context import Context
+from gamekit.bench.gaps import gap_percentile, tell_gaps
 from gamekit.bench.load_judgement import (
     RATES,
     describe_load,
@@ -48,7 +49,7 @@ from gamekit.bench.serving import (
 from gamekit.bench.waves import means
 from gamekit.errors import UsageFault
 from gamekit.load.arrivals import arrival_times
-from gamekit.load.figures import Limits, load_figures
+from gamekit.load.figures import Limits, chunk_gaps_within, load_figures
 from gamekit.load.percentiles import percentiles
 from gamekit.load.phases import (
     Phases,
@@ -92,6 +93,7 @@ def run(context: Context) -> Iterator[Replicate]:
     runs: list[tuple[LoadRun, Phases]] = []
     answers: list[dict[str, Any]] = []
     rows: list[dict[str, Any]] = []
+    gaps: list[float] = []
     for repetition in range(context["repeats"]):
         context.progress(f"serving_load: repetition {repetition + 1} of {context['repeats']}")
         load = send(repetition)
@@ -109,12 +111,19 @@ def run(context: Context) -> Iterator[Replicate]:
         ]
         answers += told
         rows += parts
+        steady_gaps = chunk_gaps_within(load.requests, phases.measured)
+        gaps += steady_gaps
         yield Replicate(
-            {**_repetition_row(repetition, load, phases, limits), **means(parts, PER_REQUEST)},
+            {
+                **_repetition_row(repetition, load, phases, limits),
+                **means(parts, PER_REQUEST),
+                "chunk_gap_p99": gap_percentile(steady_gaps, 99),
+            },
             parts,
         )
     for notice, times in notices.items():
         context.warn(f"{times} of {len(answers)} requests: {notice}")
+    tell_gaps(context, gaps)
     _tell(context, runs, answers, rows, notices, limits)
     interval_ms = chunk_interval_ms(answers)
     floor = measure_client(context, answers, interval_ms, _floor_concurrency(runs))
@@ -237,6 +246,7 @@ _KEPT = (
     "input_tokens",
     "cached_tokens",
     "chunks",
+    "longest_gap",
     "first_chunk_tokens",
     "verify_count",
 )
@@ -325,6 +335,10 @@ BENCHMARK = Benchmark(
         ),
         Measures("time_per_output_token", headline=True),
         Measures("decode_rate"),
+        Measures(
+            "chunk_gap_p99",
+            convention="of all gaps between chunks of one answer in the steady state, 100 or more",
+        ),
         Measures(
             "request_latency",
             headline=True,

@@ -32,6 +32,8 @@ METRICS: dict[str, Metric] = {
         Metric("decode_rate", "tok/s", "higher", "decode rate"),
         Metric("end_to_end_rate", "tok/s", "higher", "tokens per second, prefill included"),
         Metric("time_per_output_token", "ms", "lower", "time per output token"),
+        # Of chunks: under speculation one has the tokens of a cycle.
+        Metric("chunk_gap_p99", "ms", "lower", "99th percentile of the time between chunks"),
         Metric("ttft", "ms", "lower", "time to first token"),
         # Of all requests together, in the time in which the load is steady.
         Metric("output_throughput", "tok/s", "higher", "output throughput"),

@@ -9,10 +9,11 @@ from typing import Any
 
 from gamekit.bench.context import Context
 from gamekit.bench.floor import RunFloor, floor_for
+from gamekit.bench.gaps import tell_standstills
 from gamekit.bench.module import ERROR, Parameter
 from gamekit.bench.prompts import RANDOM_IDS, prompt_set, random_ids
 from gamekit.streaming.contradictions import contradictions
-from gamekit.streaming.figures import moments, stream_figures
+from gamekit.streaming.figures import chunk_gaps_ms, moments, stream_figures
 from gamekit.streaming.record import StreamRecord
 from gamekit.streaming.requests import (
     StreamRequest,
@@ -39,6 +40,7 @@ _OF_CHUNKS = (
     "time_per_output_token",
     "decode_rate",
     "cycle_time",
+    "chunk_gap_p99",
     "goodput",
     "goodput_share",
 )
@@ -113,6 +115,7 @@ def answer_row(record: StreamRecord, notices: Counter[str], steps: int | None) -
     speculation = record.speculation
     contradicted = contradictions(record, steps)
     bursts = _bursts(record)
+    gaps = chunk_gaps_ms(record)
     return {
         "ttft": figures.ttft_ms,
         "time_per_output_token": figures.time_per_output_token_ms,
@@ -126,6 +129,7 @@ def answer_row(record: StreamRecord, notices: Counter[str], steps: int | None) -
         "cached_tokens": record.cached_tokens,
         "chunks": len(record.chunks),
         "first_chunk_tokens": figures.first_chunk_tokens,
+        "longest_gap": max(gaps, default=None),
         "finish_reason": record.finish_reason,
         "verify_count": None if speculation is None else speculation.verify_count,
         "correct_drafts": None if speculation is None else speculation.correct_drafts,
@@ -161,6 +165,7 @@ def judge_answers(context: Context, rows: Sequence[Row]) -> None:
             f" first: {contradicted[0]}"
         )
     _judge_bursts(context, rows)
+    tell_standstills(context, [row for row in rows if not row.get(_BURSTS)])
 
 
 def _judge_bursts(context: Context, rows: Sequence[Row]) -> None:

@@ -12,10 +12,12 @@ from gamekit import event_loop
 from gamekit.bench.client_limit import busy_fraction, client_limit
 from gamekit.bench.context import Context
 from gamekit.bench.floor import RunFloor
+from gamekit.bench.gaps import tell_gaps
 from gamekit.bench.module import ERROR, Parameter, Replicate, Sample
 from gamekit.bench.serving import answer_row, request_maker
 from gamekit.event_loop import LoopLag
 from gamekit.streaming.client import StreamClient
+from gamekit.streaming.figures import chunk_gaps_ms
 from gamekit.streaming.receiver import ReceiveLoad
 from gamekit.streaming.record import StreamRecord
 from gamekit.streaming.requests import StreamRequest
@@ -84,9 +86,11 @@ class Waves:
         return send_wave(self._context.engine.url, requests)
 
     def warn(self) -> None:
-        """Tell what was to be known of the answers."""
+        """Tell what is to be known of the answers, and how even they were."""
         for notice, times in self.notices.items():
             self._context.warn(f"{times} of {len(self.rows)} requests: {notice}")
+        answers = [one for wave in self.sent for one in wave.records if one.failure is None]
+        tell_gaps(self._context, [gap for one in answers for gap in chunk_gaps_ms(one)])
 
 
 def replicate(rows: Sequence[Sample], metrics: Sequence[str]) -> Sample | Replicate:

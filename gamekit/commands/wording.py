@@ -69,7 +69,7 @@ def engine(told: Mapping[str, Any]) -> str:
 
 
 def percentiles(facts: Mapping[str, Any]) -> list[str]:
-    """A line a metric: the percentiles over requests that a case of a load has, nothing else's."""
+    """A line a metric: the percentiles over requests that a case of a load has, and over gaps."""
     from gamekit.metrics import METRICS
     from gamekit.numbers import number, with_unit
 
@@ -83,6 +83,9 @@ def percentiles(facts: Mapping[str, Any]) -> list[str]:
         if seen:
             unit = METRICS[metric].unit if metric in METRICS else "1"
             lines.append(f"{metric} of {told['n']} requests: {with_unit(', '.join(seen), unit)}")
+    if gaps := facts.get("chunk_gaps"):
+        seen = [f"{name} {number(value, 3)}" for name, value in gaps.items() if name != "n"]
+        lines.append(f"{counted(gaps['n'], 'gap')} between chunks: {', '.join(seen)} ms")
     return lines
 
 

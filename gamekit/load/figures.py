@@ -109,6 +109,18 @@ def tokens_within(request: SentRequest, window: Window) -> float | None:
     return float((tokens * parts).sum())
 
 
+def chunk_gaps_within(requests: Sequence[SentRequest], window: Window) -> list[float]:
+    """The times between two chunks, in ms, that ended within ``window``; of no failed request."""
+    gaps: list[float] = []
+    for one in requests:
+        if one.failed:
+            continue
+        times = one.sent_ms + np.array([chunk.at_ms for chunk in one.record.chunks])
+        ends = times[1:]
+        gaps += np.diff(times)[(ends > window[0]) & (ends <= window[1])].tolist()
+    return gaps
+
+
 def is_good(request: SentRequest, limits: Limits) -> bool | None:
     """Whether a request kept all limits; None where a figure that has one is not known.
 

@@ -135,6 +135,11 @@ def moments(record: StreamRecord) -> int:
     return 1 + sum(later.at_ms - one.at_ms >= least for one, later in pairwise(record.chunks))
 
 
+def chunk_gaps_ms(record: StreamRecord) -> list[float]:
+    """The times between each two chunks of an answer that follow each other, in ms."""
+    return [later.at_ms - one.at_ms for one, later in pairwise(record.chunks)]
+
+
 def warnings(record: StreamRecord) -> list[str]:
     """What a reader of the figures must know, one sentence each."""
     said = []

@@ -88,9 +88,9 @@ def engine(
 ) -> Iterator[str]:
     """The URL of an engine: GET answers by route, and for every POST the same stream of events.
 
-    A list among the events goes out at once. After ``breaks_after`` streams it stops answering, as
-    an engine that died. The stream number ``fails`` is an error. ``bodies`` collects what was
-    posted.
+    A list among the events goes out at once, and a number is a pause in seconds. After
+    ``breaks_after`` streams it stops answering, as an engine that died. The stream number ``fails``
+    is an error. ``bodies`` collects what was posted.
     """
     numbers = itertools.count(1)  # of several threads each gets its own
 
@@ -119,6 +119,9 @@ def engine(
             self.end_headers()
             failed = [{"error": {"message": "out of memory", "type": "abort"}}]
             for event in failed if number == fails else events:
+                if isinstance(event, float):
+                    time.sleep(event)
+                    continue
                 time.sleep(gap_s)
                 together = event if isinstance(event, list) else [event]
                 self.wfile.write(

@@ -15,3 +15,9 @@ def test_percentiles_are_told_as_far_as_there_are_enough_requests() -> None:
     }
     assert percentiles(facts) == ["ttft of 40 requests: p50 20.3, p90 31.1 ms"]
     assert percentiles({}) == []
+
+
+def test_the_gaps_between_chunks_are_a_line_of_their_own() -> None:
+    """With the percentiles that so many have, and the longest."""
+    facts = {"chunk_gaps": {"n": 39, "p50": 5.031, "p90": 5.2, "longest": 200.04}}
+    assert percentiles(facts) == ["39 gaps between chunks: p50 5.03, p90 5.2, longest 200 ms"]

@@ -10,7 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from loads import in_step, request
 
-from gamekit.load.figures import Limits, is_good, load_figures, tokens_within
+from gamekit.load.figures import (
+    Limits,
+    chunk_gaps_within,
+    is_good,
+    load_figures,
+    tokens_within,
+)
 from gamekit.load.percentiles import percentile, percentiles
 from gamekit.load.phases import (
     backlog_grew,
@@ -34,6 +40,16 @@ def test_slots_in_step_give_exact_rates() -> None:
     assert figures.request_rate == pytest.approx(4)
     assert figures.failure_share == 0
     assert mean_in_flight(load, phases.measured) == pytest.approx(4)
+
+
+def test_gaps_are_those_that_ended_within_the_window() -> None:
+    """Of requests that did not fail, whatever of the rest of a request lies beyond the edges."""
+    one = request(100, [(10, 1), (30, 1), (35, 2), (95, 1)])
+    failed = request(100, [(10, 1), (31, 1)], failure="gone")
+    assert chunk_gaps_within([one, failed], (0, 1000)) == [20, 5, 60]
+    assert chunk_gaps_within([one, failed], (130, 195)) == [5, 60]
+    assert chunk_gaps_within([one, failed], (129, 194)) == [20, 5]
+    assert chunk_gaps_within([request(0, [(10, 1)])], (0, 1000)) == []
 
 
 def test_the_first_request_of_each_slot_is_the_ramp() -> None:
