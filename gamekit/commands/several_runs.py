@@ -93,7 +93,10 @@ def _command(run: Run) -> list[str]:
         words = shlex.split(text)
     except ValueError:  # what was hidden in it may have held a quote
         words = text.split()
-    told = ["{port}" if word == port else word for word in words]
+    told = [
+        "{port}" if word == port else shlex.quote(word) if re.search(r"\s", word) else word
+        for word in words
+    ]
     # A value says nothing without its flag.
     parts: list[str] = []
     for word in told:

@@ -119,3 +119,9 @@ def test_one_run_of_one_case_has_no_table(base: Path, gamekit: Command) -> None:
 def test_launched_engines_are_named_by_what_differs(runs: list[Run], names: dict[str, str]) -> None:
     """By their settings, else by what of their commands differs; never by a port of chance."""
     assert engine_names(runs) == names
+
+
+def test_the_command_of_a_shell_is_named_as_one_word() -> None:
+    """What is typed again as it is shown starts the same engine."""
+    (name,) = engine_names([launched("a", "bash -c 'echo boom; exit 3'", 3)]).values()
+    assert name == "bash -c 'echo boom; exit 3' --port {port}"
