@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 
 from gamekit.findings import Measurement, Run
-from gamekit.findings.run import Case
 from gamekit.knowledge import Knowledge
+from gamekit.knowledge.replicates import case_of
 from gamekit.store.load import Record
 
 Label = Mapping[str, str | int | float | bool]
@@ -54,16 +54,3 @@ def _fields(name: str, finding: Measurement, run: Run) -> Label:
     parameters = {} if case is None else case.parameters
     told = {key: value for key, value in parameters.items() if value is not None}
     return {**finding.subject.named(), **finding.subject.parameters, **told}
-
-
-def case_of(name: str, run: Run) -> Case | None:
-    """The case that the measurement ``name`` of ``run`` is of.
-
-    Its id has the number of the case where the run has several.
-    """
-    if len(run.cases) == 1 and name.startswith(f"{run.id}."):
-        return run.cases[0]
-    number = name.removeprefix(f"{run.id}.").partition(".")[0]
-    if not number.isdecimal() or not 0 < int(number) <= len(run.cases):
-        return None
-    return run.cases[int(number) - 1]

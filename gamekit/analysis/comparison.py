@@ -7,10 +7,10 @@ from typing import Any, Literal
 
 from gamekit.analysis.case_labels import Label, labels
 from gamekit.analysis.contrast import Better, Judged, Verdict, apart, judge, spread_within
-from gamekit.analysis.replicates import taken_in_turn
 from gamekit.analysis.sides import Pair, Side, pairs, served
 from gamekit.findings import Measurement, RunSource
 from gamekit.knowledge import Comparison, Knowledge
+from gamekit.knowledge.replicates import taken_in_turn
 from gamekit.metrics import METRICS
 from gamekit.numbers import percent
 from gamekit.ranges import Range

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from statistics import fmean
 
-from gamekit.analysis.case_labels import case_of
 from gamekit.errors import UsageFault
 from gamekit.findings import Measurement, Run, RunSource, Series, Subject
 from gamekit.knowledge import Knowledge, interval_of
+from gamekit.knowledge.replicates import case_of, measured_in_turn
 from gamekit.ranges import Range
 from gamekit.statistics import mean_interval
 from gamekit.store.load import Record
@@ -297,14 +296,7 @@ def _case(side: Side) -> tuple[tuple[str, object], ...] | None:
 
 def _in_turn(knowledge: Knowledge, a: Side, b: Side) -> bool:
     one, other = (_run(knowledge, side) for side in (a, b))
-    return (
-        one is not None
-        and other is not None
-        and one is not other
-        and (one.benchmark, one.command) == (other.benchmark, other.command)
-        and _time(one.started) < _time(other.finished)
-        and _time(other.started) < _time(one.finished)
-    )
+    return one is not None and other is not None and measured_in_turn(one, other)
 
 
 def _run(knowledge: Knowledge, side: Side) -> Run | None:
@@ -313,10 +305,6 @@ def _run(knowledge: Knowledge, side: Side) -> Run | None:
         return None
     source = side.record.finding.source
     return knowledge.base.runs[source.run] if isinstance(source, RunSource) else None
-
-
-def _time(text: str) -> datetime:
-    return datetime.fromisoformat(text.removesuffix("Z") + "+00:00")
 
 
 def _metrics(those: Sequence[Side]) -> list[str]:

@@ -10,7 +10,7 @@ from gamekit.formula.evaluation import (
     evaluate,
     judge,
 )
-from gamekit.formula.graph import Resolve, Resolved, Unknown
+from gamekit.formula.graph import Ratio, Resolve, Resolved, ResolveRatio, Unknown
 from gamekit.formula.parser import parse
 from gamekit.formula.tree import Expression
 
@@ -19,7 +19,9 @@ __all__ = [
     "Impossible",
     "Known",
     "Outcome",
+    "Ratio",
     "Resolve",
+    "ResolveRatio",
     "Resolved",
     "Result",
     "Unknown",

@@ -17,7 +17,16 @@ from gamekit.errors import FormulaError
 from gamekit.formula import exact, intervals
 from gamekit.formula.bounds import Bounds, bounds
 from gamekit.formula.enclosure import domain
-from gamekit.formula.graph import Builder, Graph, HasUnknown, Resolve, Step, WrittenOut
+from gamekit.formula.graph import (
+    Builder,
+    Graph,
+    HasUnknown,
+    Resolve,
+    ResolveRatio,
+    Step,
+    WrittenOut,
+    no_ratio,
+)
 from gamekit.formula.intervals import Interval
 from gamekit.formula.tree import Comparison, Expression
 from gamekit.ranges import Range
@@ -74,29 +83,32 @@ class Verdict:
 Result = Known | UnknownResult | Impossible
 
 
-def evaluate(expression: Expression, resolve: Resolve) -> Result:
+def evaluate(expression: Expression, resolve: Resolve, ratio: ResolveRatio = no_ratio) -> Result:
     """The figure of a formula.
 
     ``resolve`` gives what an id stands for: a ``Range``, ``Unknown`` with its reason, or the
     ``Expression`` of a claim, which is computed over its own leaves; for an id that is another name
     of a record (a series and its current member) give the record's id as an expression, so that the
-    two are one quantity. It raises for an id that does not exist. Raises ``FormulaError`` for a
+    two are one quantity. ``ratio`` gives what ``in_turn`` of two ids stands for, a quantity of its
+    own beside both. They raise for an id that does not exist. Raises ``FormulaError`` for a
     comparison, and where claims name each other in a circle.
     """
     if expression.is_predicate:
         raise FormulaError("a comparison has no figure", mend="use it as a gate")
-    written_out = _written_out(expression, resolve)
+    written_out = _written_out(expression, resolve, ratio)
     return _figure(written_out) if isinstance(written_out, WrittenOut) else written_out
 
 
-def judge(expression: Expression, resolve: Resolve) -> Verdict | UnknownResult | Impossible:
-    """Whether a comparison holds. ``resolve`` and errors as in ``evaluate``.
+def judge(
+    expression: Expression, resolve: Resolve, ratio: ResolveRatio = no_ratio
+) -> Verdict | UnknownResult | Impossible:
+    """Whether a comparison holds. ``resolve``, ``ratio`` and errors as in ``evaluate``.
 
     Raises ``FormulaError`` for a formula that compares nothing.
     """
     if not isinstance(expression.root, Comparison):
         raise FormulaError("a figure neither holds nor fails", mend="compare it: [id] >= …")
-    written_out = _written_out(expression, resolve)
+    written_out = _written_out(expression, resolve, ratio)
     if not isinstance(written_out, WrittenOut):
         return written_out
     return _verdict(written_out, expression.root.operator)
@@ -143,9 +155,9 @@ def _outcome(operator: str, difference: Bounds) -> Outcome:
 
 
 def _written_out(
-    expression: Expression, resolve: Resolve
+    expression: Expression, resolve: Resolve, ratio: ResolveRatio
 ) -> WrittenOut | UnknownResult | Impossible:
-    builder = Builder(resolve)
+    builder = Builder(resolve, ratio)
     try:
         return builder.graph.written_out(builder.sides(expression))
     except HasUnknown as unknown:

@@ -18,6 +18,7 @@ from gamekit.formula.tree import (
     Call,
     Comparison,
     Expression,
+    InTurn,
     Negation,
     Node,
     Number,
@@ -39,8 +40,23 @@ class Unknown:
     reason: str
 
 
+@dataclass(frozen=True)
+class Ratio:
+    """The ratio of two figures that were measured in turn, and the ids of what it rests on."""
+
+    range: Range
+    leaves: tuple[str, ...]
+
+
 Resolved = Range | Unknown | Expression
 Resolve = Callable[[str], Resolved]
+# The ratio of the first id's figure to the second's.
+ResolveRatio = Callable[[str, str], Ratio | Unknown]
+
+
+def no_ratio(above: str, below: str) -> Ratio | Unknown:
+    """For formulas over numbers, of which none was measured in turn with another."""
+    return Unknown(f"nothing tells that it was measured in turn with [{below}], as [{above}]")
 
 
 class Step(NamedTuple):
@@ -161,9 +177,11 @@ class WrittenOut(NamedTuple):
 class Builder:
     """Builds the graph of one formula and of the claims it names."""
 
-    def __init__(self, resolve: Resolve) -> None:
+    def __init__(self, resolve: Resolve, ratio: ResolveRatio) -> None:
         self.graph = Graph()
         self._resolve = resolve
+        self._ratio = ratio
+        self._ratios: dict[InTurn, int] = {}
         self._places: dict[str, int] = {}
         self._claims: dict[str, Expression] = {}
         self._unknown: dict[str, str] = {}
@@ -175,8 +193,7 @@ class Builder:
         deeply, or name a comparison, ``FormulaError``.
         """
         order: list[str] = []
-        for name in expression.references:
-            self._look_up(name, (), order)
+        self._look_up_all(expression, (), order)
         if self._unknown:
             raise HasUnknown(self._unknown)
         for name in order:
@@ -187,6 +204,17 @@ class Builder:
         if isinstance(root, Comparison):
             return (self._place(root.left), self._place(root.right))
         return (self._place(root),)
+
+    def _look_up_all(self, expression: Expression, path: tuple[str, ...], order: list[str]) -> None:
+        for figure in expression.figures:
+            if isinstance(figure, Reference):
+                self._look_up(figure.id, path, order)
+            elif figure not in self._ratios:
+                found = self._ratio(figure.above, figure.below)
+                if isinstance(found, Unknown):
+                    self._unknown[figure.above] = found.reason
+                else:
+                    self._ratios[figure] = self._leaf(found.leaves, found.range)
 
     def _look_up(self, name: str, path: tuple[str, ...], order: list[str]) -> None:
         """Resolves ``name`` and what it names; ``order`` gets the claims, each after its own."""
@@ -202,7 +230,7 @@ class Builder:
         if isinstance(found, Unknown):
             self._unknown[name] = found.reason
         elif isinstance(found, Range):
-            self._places[name] = self._leaf(name, found)
+            self._places[name] = self._leaf((name,), found)
         else:
             if found.is_predicate:
                 raise FormulaError(
@@ -213,14 +241,13 @@ class Builder:
                     f"claims name each other more than {MAX_CLAIMS_DEEP} deep at [{name}]",
                     mend="let it name its leaf findings",
                 )
-            for inner in found.references:
-                self._look_up(inner, (*path, name), order)
+            self._look_up_all(found, (*path, name), order)
             self._claims[name] = found
             order.append(name)
 
-    def _leaf(self, name: str, figure: Range) -> int:
+    def _leaf(self, names: tuple[str, ...], figure: Range) -> int:
         graph = self.graph
-        graph.leaves.append(name)
+        graph.leaves += [name for name in names if name not in graph.leaves]
         if figure.is_exact:
             return graph.constant(exact.decimal(figure.mid))
         graph.variables.append(figure)
@@ -238,6 +265,8 @@ class Builder:
                 return self.graph.constant(node.value)
             case Reference(name):
                 return self._places[name]
+            case InTurn():
+                return self._ratios[node]
             case Negation(operand):
                 return put(Step("negate", (self._place(operand),)))
             case Power(base, exponent):

@@ -5,6 +5,7 @@
     product    = factor { ("*" | "/") factor }
     factor     = "-" factor | atom [ "^" whole number ]
     atom       = number | "[" id "]" | "(" sum ")" | function "(" sum { "," sum } ")"
+               | "in_turn" "(" "[" id "]" "," "[" id "]" ")"
 
 There are no names but the functions', no attributes, and nothing is ever handed to Python.
 """
@@ -17,9 +18,11 @@ from dataclasses import dataclass
 
 from gamekit.errors import FormulaError
 from gamekit.formula.tree import (
+    IN_TURN,
     Call,
     Comparison,
     Expression,
+    InTurn,
     Negation,
     Node,
     Number,
@@ -205,11 +208,13 @@ class _Parser:
 
     def _call(self) -> Node:
         name = self._take()
+        if name.text == IN_TURN:
+            return self._in_turn(name)
         if name.text not in FUNCTIONS:
             raise _fault(
                 name.column,
                 f"there is no function {name.text!r}",
-                f"write an id in brackets, [id], or use one of {', '.join(FUNCTIONS)}",
+                f"write an id in brackets, [id], or use one of {', '.join((*FUNCTIONS, IN_TURN))}",
             )
         if not self._next_is("("):
             raise _fault(self._next.column, f"{name.text} has no arguments", f"{name.text}(…)")
@@ -228,6 +233,23 @@ class _Parser:
                 f"give it {wanted}",
             )
         return Call(name.text, tuple(arguments))
+
+    def _in_turn(self, name: _Token) -> Node:
+        ids: list[str] = []
+        for sign in ("(", ",", ")"):
+            if not self._next_is(sign):
+                break
+            self._take()
+            if sign != ")" and self._next.kind == "reference":
+                ids.append(_id(self._take()))
+        else:
+            if len(ids) == 2:
+                return InTurn(*ids)
+        raise _fault(
+            name.column,
+            f"{IN_TURN} takes two ids and nothing else",
+            f"write {IN_TURN}([what is divided], [what it is divided by])",
+        )
 
     def _close(self, opened: _Token) -> None:
         if self._next_is(")"):

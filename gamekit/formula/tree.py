@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+IN_TURN = "in_turn"
+
 
 @dataclass(frozen=True)
 class Number:
@@ -63,6 +65,17 @@ class Call:
 
 
 @dataclass(frozen=True)
+class InTurn:
+    """How many times the figure ``below`` the figure ``above`` is, pair by pair.
+
+    Both are ids of figures that were measured in turn, so that what drifted for both cancels.
+    """
+
+    above: str
+    below: str
+
+
+@dataclass(frozen=True)
 class Comparison:
     """Two sides and ``>=``, ``<=``, ``>`` or ``<``: the predicate of a gate, only ever the root."""
 
@@ -71,7 +84,7 @@ class Comparison:
     right: Node
 
 
-Node = Number | Reference | Negation | Operation | Power | Call
+Node = Number | Reference | InTurn | Negation | Operation | Power | Call
 
 
 @dataclass(frozen=True)
@@ -93,7 +106,12 @@ class Expression:
     @property
     def references(self) -> tuple[str, ...]:
         """The ids it names, each once, in the order of their first use."""
-        return tuple(dict.fromkeys(_references(self.root)))
+        return tuple(dict.fromkeys(_ids(self.root)))
+
+    @property
+    def figures(self) -> tuple[Reference | InTurn, ...]:
+        """What it takes from findings, each once, in the order of first use."""
+        return tuple(dict.fromkeys(_figures(self.root)))
 
     def __str__(self) -> str:
         if isinstance(self.root, Comparison):
@@ -101,11 +119,19 @@ class Expression:
         return written(self.root)
 
 
-def _references(node: Node | Comparison) -> Iterator[str]:
-    if isinstance(node, Reference):
-        yield node.id
+def _ids(node: Node | Comparison) -> Iterator[str]:
+    for figure in _figures(node):
+        if isinstance(figure, Reference):
+            yield figure.id
+        else:
+            yield from (figure.above, figure.below)
+
+
+def _figures(node: Node | Comparison) -> Iterator[Reference | InTurn]:
+    if isinstance(node, Reference | InTurn):
+        yield node
     for child in _children(node):
-        yield from _references(child)
+        yield from _figures(child)
 
 
 def _children(node: Node | Comparison) -> tuple[Node, ...]:
@@ -122,13 +148,15 @@ def _children(node: Node | Comparison) -> tuple[Node, ...]:
             return ()
 
 
-def written(node: Node) -> str:
+def written(node: Node) -> str:  # noqa: PLR0911 - one case a kind of node
     """The node as text, with no more parentheses than its tree needs."""
     match node:
         case Number(text):
             return text
         case Reference(name):
             return f"[{name}]"
+        case InTurn(above, below):
+            return f"{IN_TURN}([{above}], [{below}])"
         case Negation(operand):
             return f"-{_wrapped(operand, isinstance(operand, Operation))}"
         case Power(base, exponent):

@@ -13,7 +13,9 @@ from gamekit.formula import (
     Expression,
     Impossible,
     Known,
+    Ratio,
     Resolved,
+    ResolveRatio,
     Result,
     Unknown,
     UnknownResult,
@@ -24,6 +26,7 @@ from gamekit.formula import (
 )
 from gamekit.knowledge.formulas import Formulas, placed
 from gamekit.knowledge.grades import Grades
+from gamekit.knowledge.in_turn import ratio_in_turn
 from gamekit.knowledge.references import Path
 from gamekit.knowledge.series import SeriesViews
 from gamekit.quantity import Quantity, RangeKind
@@ -155,9 +158,10 @@ class Figures:
         # Documents ask for the same formula many times, and a range is costly to prove.
         key = (formula, self._relevant(formula, instead))
         if key not in self._evaluated_formulas:
+            ratio = self._ratios(instead)
             self._evaluated_formulas[key] = (
-                evaluate(formula, self._resolver(Quantity.stated, instead)),
-                evaluate(formula, self._resolver(Quantity.with_rounding, instead)),
+                evaluate(formula, self._resolver(Quantity.stated, instead), ratio),
+                evaluate(formula, self._resolver(Quantity.with_rounding, instead), ratio),
             )
         return self._evaluated_formulas[key]
 
@@ -185,11 +189,11 @@ class Figures:
         self, record: Record, path: Path, instead: Instead = NOTHING_INSTEAD
     ) -> tuple[Verdict | UnknownResult | Impossible, Verdict | UnknownResult | Impossible]:
         """Whether the comparison of ``record`` at ``path`` holds; otherwise as ``computed``."""
-        formula = self._formulas.get(record.id, *path)
+        formula, ratio = self._formulas.get(record.id, *path), self._ratios(instead)
         try:
             return (
-                judge(formula, self._resolver(Quantity.stated, instead)),
-                judge(formula, self._resolver(Quantity.with_rounding, instead)),
+                judge(formula, self._resolver(Quantity.stated, instead), ratio),
+                judge(formula, self._resolver(Quantity.with_rounding, instead), ratio),
             )
         except FormulaError as error:
             raise placed(error, record, path) from None
@@ -265,6 +269,38 @@ class Figures:
             return self._formulas.get(name, "formula")
 
         return resolve
+
+    def _ratios(self, instead: Instead) -> ResolveRatio:
+        def ratio(above: str, below: str) -> Ratio | Unknown:
+            return ratio_in_turn(
+                self._series, self._counting(above, instead), self._counting(below, instead)
+            )
+
+        return ratio
+
+    def _counting(self, name: str, instead: Instead) -> list[Record]:
+        """The measurements that count which ``name`` stands for, oldest first.
+
+        ``instead`` of a series is its newest one then.
+        """
+        record = self._records[name]
+        if isinstance(record.finding, Claim):
+            raise FormulaError(
+                f"{name} is a claim, which nobody measures in turn",
+                mend="name two series or measurements in in_turn",
+            )
+        members: Sequence[Record] = (record,)
+        if isinstance(record.finding, Series):
+            members = self._series.view(name).members
+            if name in instead:
+                ids = [member.id for member in members]
+                newest = instead[name]
+                members = members[: ids.index(newest) + 1] if newest in ids else ()
+        return [one for one in members if self._counts(one)]
+
+    def _counts(self, member: Record) -> bool:
+        grade = self._grades.of(member)
+        return grade is not None and grade.name == "adequate" and not self._series.judges(member)
 
     def _common_interval(self, result: Result) -> RangeKind | None:
         if not isinstance(result, Known) or result.range.is_exact:

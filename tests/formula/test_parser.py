@@ -14,6 +14,7 @@ from gamekit.formula.tree import (
     Call,
     Comparison,
     Expression,
+    InTurn,
     Negation,
     Node,
     Number,
@@ -24,7 +25,8 @@ from gamekit.formula.tree import (
 )
 
 numbers = st.sampled_from(["0", "1", "2.0", "0.64", "1000", "1e3", "2.5E-3"]).map(Number)
-ids = st.from_regex(r"\A[a-z0-9][a-z0-9._-]{0,5}\Z").map(Reference)
+names = st.from_regex(r"\A[a-z0-9][a-z0-9._-]{0,5}\Z")
+ids = names.map(Reference) | st.builds(InTurn, names, names)
 
 
 def _operations(nodes: st.SearchStrategy[Node]) -> st.SearchStrategy[Node]:
@@ -99,6 +101,7 @@ def test_any_text_is_a_formula_or_a_formula_error(text: str) -> None:
         ("-([a]*2)", "-([a] * 2)"),
         ("  min( [a] ,\n1e3 ) >= 2", "min([a], 1e3) >= 2"),
         ("((([a])))", "[a]"),
+        ("in_turn( [a],[b] )*2", "in_turn([a], [b]) * 2"),
     ],
 )
 def test_the_normal_way_of_writing(text: str, normal: str) -> None:
@@ -154,6 +157,19 @@ def test_an_expression_tells_its_ids_text_and_kind() -> None:
         ("[a]^2^2", 6, "put an operator"),
         ("min([a])", 1, "give it 2 or more"),
         ("steps_needed(1, 2)", 1, "give it 1"),
+        *(
+            (text, 1, "write in_turn([what is divided], [what it is divided by])")
+            for text in (
+                *(
+                    "in_turn",
+                    "in_turn([a])",
+                    "in_turn([a], 2)",
+                    "in_turn(2, [a])",
+                    "in_turn([a][b])",
+                ),
+                *("in_turn([a], [b], [c])", "in_turn([a], [b] + 1)", "in_turn([a], [b]"),
+            )
+        ),
         ("min", 4, "min(…)"),
         ("accept_length()", 15, "put a number"),
         ("1e999", 1, "an exponent from -99 to 99"),

@@ -3,15 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 
-from gamekit.analysis.case_labels import case_of
-from gamekit.findings import Measurement
+from gamekit.findings import Measurement, Run
+from gamekit.findings.run import Case
 from gamekit.store.load import Record
 
 # Columns of the table of raw samples that say what a row is (gamekit.bench.module).
 _PART, _ERROR = "part", "error"
 # Loads that were recorded when each request still was a sample have these instead.
 _OLD_LOAD = {"row", "repetition"}
+
+
+def measured_in_turn(one: Run, other: Run) -> bool:
+    """Whether one call of a benchmark measured both at the same time, replicate by replicate."""
+    return (
+        one is not other
+        and (one.benchmark, one.command) == (other.benchmark, other.command)
+        and _time(one.started) < _time(other.finished)
+        and _time(other.started) < _time(one.finished)
+    )
+
+
+def case_of(name: str, run: Run) -> Case | None:
+    """The case that the measurement ``name`` of ``run`` is of.
+
+    Its id has the number of the case where the run has several.
+    """
+    if len(run.cases) == 1 and name.startswith(f"{run.id}."):
+        return run.cases[0]
+    number = name.removeprefix(f"{run.id}.").partition(".")[0]
+    if not number.isdecimal() or not 0 < int(number) <= len(run.cases):
+        return None
+    return run.cases[int(number) - 1]
 
 
 def taken_in_turn(
@@ -51,3 +75,7 @@ def _replicates(record: Record) -> Sequence[float | None] | None:
     ]
     known = [figure for figure in figures if figure is not None]
     return figures if known == list(map(float, finding.value.samples or ())) else None
+
+
+def _time(text: str) -> datetime:
+    return datetime.fromisoformat(text.removesuffix("Z") + "+00:00")

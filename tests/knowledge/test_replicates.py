@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from gamekit.analysis.replicates import taken_in_turn
 from gamekit.findings import Environment, Measurement, Run, RunSource
 from gamekit.findings.run import Case
+from gamekit.knowledge.replicates import taken_in_turn
 from gamekit.quantity import Quantity
 from gamekit.store.load import Record, Topic
 
