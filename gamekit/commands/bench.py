@@ -233,7 +233,7 @@ def _tell_outcome(outcome: RunOutcome, engine: str | None) -> None:
             say(f"    {line}", "dim")
     if run.outcome == "interrupted":
         paragraph(_kept(outcome), "  ")
-    for warning in dict.fromkeys(text for case in run.cases for text in case.warnings):
+    for warning in several_runs.warnings(run):
         paragraph(f"warning: {warning}", "  ")
     if outcome.file is not None:
         say(f"  appended {outcome.file}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gamekit.commands.terminal import paragraph, say, table
@@ -82,6 +82,17 @@ def case_headings(run: Run) -> dict[str, str]:
         f"{run.id}.{number}": ", ".join(f"{name}={case.parameters.get(name)}" for name in swept)
         for number, case in enumerate(run.cases, start=1)
     }
+
+
+def warnings(run: Run) -> Iterator[str]:
+    """Each warning once; one that not all cases of a sweep have with those that do."""
+    headings = list(case_headings(run).values())
+    for warning in dict.fromkeys(text for case in run.cases for text in case.warnings):
+        having = [number for number, case in enumerate(run.cases) if warning in case.warnings]
+        if len(having) == len(run.cases):
+            yield warning
+        else:
+            yield f"{'; '.join(headings[number] for number in having)}: {warning}"
 
 
 def _command(run: Run) -> list[str]:

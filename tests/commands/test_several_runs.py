@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from gamekit.commands.several_runs import engine_names
+from gamekit.commands.several_runs import engine_names, warnings
 from gamekit.findings import Engine, Environment, Launch, Run
+from gamekit.findings.run import Case
 from gamekit.stand_in.config import SimulatorConfig
 from gamekit.stand_in.process import StandInEngine
 
@@ -125,3 +126,17 @@ def test_the_command_of_a_shell_is_named_as_one_word() -> None:
     """What is typed again as it is shown starts the same engine."""
     (name,) = engine_names([launched("a", "bash -c 'echo boom; exit 3'", 3)]).values()
     assert name == "bash -c 'echo boom; exit 3' --port {port}"
+
+
+def test_a_warning_of_some_cases_says_of_which() -> None:
+    """One that all cases of a sweep have, or that of a single case, needs no name."""
+    cases = [
+        Case(parameters={"concurrency": 1, "api": "sglang"}, warnings=["cold"]),
+        Case(parameters={"concurrency": 8, "api": "sglang"}, warnings=["cold", "uneven"]),
+        Case(parameters={"concurrency": 64, "api": "sglang"}, warnings=["cold", "uneven"]),
+    ]
+    run = launched("a", "engine", 1)
+    swept = run.model_copy(update={"cases": cases})
+    assert [*warnings(swept)] == ["cold", "concurrency=8; concurrency=64: uneven"]
+    single = run.model_copy(update={"cases": cases[1:2]})
+    assert [*warnings(single)] == ["cold", "uneven"]
