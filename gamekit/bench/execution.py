@@ -12,7 +12,7 @@ from typing import Any
 from gamekit import __version__
 from gamekit.bench.context import Context
 from gamekit.bench.engine_facts import EngineFacts
-from gamekit.bench.faults import in_words
+from gamekit.bench.faults import after_samples, in_words
 from gamekit.bench.floor import FloorInterrupted, without_floor
 from gamekit.bench.kept import Kept
 from gamekit.bench.launched import ServerStart, tick_facts
@@ -144,7 +144,7 @@ class Execution:
             self.fail("failed", str(error))
         except GamekitError as error:
             self.refusal = refused(error)
-            self.fail("failed", str(error))
+            self.fail("failed", after_samples(case.rows, str(error)))
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # sys.exit in a benchmark ends that run, not gamekit
