@@ -29,6 +29,28 @@ def test_poisson_gaps_have_the_mean_and_the_spread_of_an_exponential_distributio
     assert deviation == pytest.approx(0.1, rel=4 * (2 / 20_000) ** 0.5)
 
 
+@given(RATES, st.integers(0, 99), st.floats(0.1, 5))
+def test_as_many_arrive_in_a_duration_as_the_rate_says(
+    rate: float, seed: int, duration_s: float
+) -> None:
+    """Loads of other seeds are equally large: throughput differs by the engine, not by chance."""
+    times = arrival_times(rate, "poisson", seed, duration_s=duration_s)
+    assert len(times) == round(rate * duration_s)
+    assert all(0 <= at < duration_s for at in times)
+    requests = max(1, len(times))
+    assert all(
+        at < requests / rate for at in arrival_times(rate, "poisson", seed, requests=requests)
+    )
+
+
+def test_poisson_arrivals_come_at_any_time_alike() -> None:
+    """Over many seeds each third of the time has a third of the arrivals, ends included."""
+    times = [at for seed in range(2000) for at in arrival_times(2, "poisson", seed, requests=6)]
+    for third in range(3):
+        within = sum(third <= at < third + 1 for at in times) / len(times)
+        assert within == pytest.approx(1 / 3, abs=4 * (2 / 9 / len(times)) ** 0.5)
+
+
 @given(RATES, st.sampled_from(["poisson", "uniform"]), st.integers(0, 99), st.integers(1, 50))
 def test_arrivals_never_go_back_and_depend_on_the_seed_alone(
     rate: float, arrivals: Arrivals, seed: int, requests: int
