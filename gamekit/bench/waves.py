@@ -117,7 +117,7 @@ def means(rows: Sequence[Sample], metrics: Sequence[str]) -> dict[str, Any]:
 def send_wave(url: str, requests: Sequence[StreamRequest]) -> Wave:
     """Send the requests at one moment, over connections that are open already.
 
-    Raises ``BenchmarkFailed`` where the server does not answer at all.
+    Raises ``BenchmarkFailed`` where the server does not answer at all, or does not any more.
     """
 
     async def send(selector: event_loop.PreciseSelector) -> Wave:
@@ -126,7 +126,10 @@ def send_wave(url: str, requests: Sequence[StreamRequest]) -> Wave:
             selector.restart()
             client.restart_load()
             records = await client.streams(requests)
-            return Wave(records, selector.lag(), client.load())
+            wave = Wave(records, selector.lag(), client.load())
+            if any(one.failure is not None and one.failure.kind == "timeout" for one in records):
+                await client.check_alive()
+            return wave
 
     return event_loop.run(send)
 

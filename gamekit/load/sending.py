@@ -125,12 +125,17 @@ class _Loop:
         scheduled_ms: float,
         sent: Callable[[], object] | None = None,
     ) -> float:
-        """Send it and keep what came of it; returns when it ended, in ms."""
+        """Send it and keep what came of it; returns when it ended, in ms.
+
+        Raises ``BenchmarkFailed`` where it timed out and the server is silent altogether.
+        """
         stream = await self._client.unread_stream(prepared, sent)
         ended_ms = self._ms(stream.ended_ns)
         self._ended.append(
             _Ended(number, slot, scheduled_ms, self._ms(stream.sent_ns), ended_ms, stream)
         )
+        if stream.timed_out:
+            await self._client.check_alive()
         return ended_ms
 
     def read(self) -> tuple[SentRequest, ...]:

@@ -83,11 +83,12 @@ class UnreadStream:
     """A stream that is over; ``record`` reads what is left of it, and is to be called once.
 
     Times are those of ``time.perf_counter_ns``: ``ended_ns`` is when the last of it arrived, or
-    when it was given up.
+    when it was given up; ``timed_out`` says that it was, by the client's own limits.
     """
 
     sent_ns: int
     ended_ns: float
+    timed_out: bool
     record: Callable[[], StreamRecord]
 
 
@@ -202,7 +203,10 @@ class StreamClient:
         ended = end is None and not incoming.unended
         ended_ns = incoming.last_at_ns if ended else time.perf_counter_ns()
         return UnreadStream(
-            incoming.sent_ns, ended_ns, lambda: self._without_key(prepared.record(end))
+            incoming.sent_ns,
+            ended_ns,
+            end is not None and end.kind == "timeout",
+            lambda: self._without_key(prepared.record(end)),
         )
 
     async def exchange(self, request: StreamRequest) -> Exchange:
@@ -284,6 +288,20 @@ class StreamClient:
         """``GET`` of a text, such as ``/metrics``; raises as ``request_json`` does."""
         response = await self._whole("GET", route, b"", timeout_s)
         return TextAnswer(response.status, response.body().decode("utf-8", "replace"))
+
+    async def check_alive(self) -> None:
+        """Raise ``BenchmarkFailed`` where the server answers nothing at all any more.
+
+        To be asked when a stream timed out: one that hangs is that request's failure, and a network
+        that is gone would let every other wait as long.
+        """
+        try:
+            await self.request_text("/v1/models", timeout_s=min(30.0, self.timeouts.idle_s))
+        except BenchmarkFailed as error:
+            raise BenchmarkFailed(
+                f"{self.address.url} fell silent: a stream timed out, and then {error.message}",
+                mend="is the engine still up, and the network to it?",
+            ) from None
 
     async def _whole(
         self, method: str, route: str, payload: bytes, timeout_s: float

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
 import time
+from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 
 import pytest
@@ -14,7 +19,7 @@ from gamekit.load.sending import _OpenLoop, closed_loop, generated_by, open_loop
 from gamekit.stand_in.config import SimulatorConfig
 from gamekit.stand_in.engine import LEDGER_ROUTE
 from gamekit.stand_in.process import StandInEngine
-from gamekit.streaming.client import StreamClient
+from gamekit.streaming.client import StreamClient, Timeouts
 from gamekit.streaming.requests import StreamRequest, generate_request
 
 CONFIG = SimulatorConfig(prefill_ms=40, cycle_ms=10)
@@ -173,3 +178,35 @@ def test_a_server_that_is_gone_is_told_by_itself() -> None:
         closed_loop("http://127.0.0.1:9", make, 3, requests=5)
     with pytest.raises(BenchmarkFailed, match="does not answer"):
         open_loop("http://127.0.0.1:9", make, [0.0, 0.1])
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Loads whose client waits for no byte longer than this."""
+    client = partial(StreamClient, timeouts=Timeouts(idle_s=0.3))
+    monkeypatch.setattr("gamekit.load.sending.StreamClient", client)
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_server_that_falls_silent_ends_the_load() -> None:
+    """As where the network is gone: 3000 requests do not wait one after another."""
+    with StandInEngine(CONFIG) as engine:
+        assert engine.process_id is not None
+        stopping = threading.Timer(0.3, os.kill, [engine.process_id, signal.SIGSTOP])
+        stopping.start()
+        try:
+            with pytest.raises(BenchmarkFailed, match="fell silent: a stream timed out, and then"):
+                closed_loop(engine.url, make, 3, requests=3000)
+        finally:
+            stopping.join()
+            os.kill(engine.process_id, signal.SIGCONT)
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_request_that_hangs_is_its_own_failure() -> None:
+    """The server answers others: the load goes on."""
+    with StandInEngine(replace(CONFIG, prefill_ms=900)) as engine:
+        run = closed_loop(engine.url, make, 2, requests=4)
+    assert [one.record.failure.kind for one in run.requests if one.record.failure] == [
+        "timeout"
+    ] * 4
