@@ -114,6 +114,7 @@ def merge(sources: Sequence[Told]) -> Subject:
     except ValidationError as error:
         wrong, message = _first_fault(error)
         if wrong is None:  # the fields contradict each other
+            _check_alone(sources)
             who = " and ".join(dict.fromkeys(source.who for _, source in merged.values()))
             raise UsageFault(
                 f"{message} (as {who} say)", mend="leave out what is wrong, or say what is right"
@@ -123,6 +124,19 @@ def merge(sources: Sequence[Told]) -> Subject:
             f" {message}",
             mend="see the subject's fields in the schema",
         ) from None
+
+
+def _check_alone(sources: Sequence[Told]) -> None:
+    """Raise the ``fault`` of a source that contradicts itself, whatever the others say."""
+    for source in sources:
+        try:
+            Subject.model_validate(dict(source.firm))
+        except ValidationError as error:
+            wrong, message = _first_fault(error)
+            if wrong is None:
+                raise source.fault(
+                    f"{message} (as {source.who} says)", mend="say what is right"
+                ) from None
 
 
 def model_name(name: str) -> str:

@@ -146,6 +146,15 @@ def test_a_value_of_the_engine_that_cannot_be_is_a_failure_of_the_benchmark(name
     assert len(str(caught.value)) < 4_500
 
 
+def test_an_engine_that_contradicts_itself_is_a_failure_of_the_benchmark() -> None:
+    """A chain that cannot be is none of the command line's, unless it has a part in it."""
+    odd = {"speculative_num_steps": 0, "speculative_num_draft_tokens": 4}
+    with pytest.raises(BenchmarkFailed, match="as the engine says"):
+        merged(recorded("eagle3-sim2.6", **odd), "host=box")
+    with pytest.raises(UsageFault, match="as --subject and the engine say"):
+        merged(recorded("eagle3-sim2.6", speculative_num_steps=None), "steps=7")
+
+
 def test_the_engine_is_described_without_secrets_and_noise() -> None:
     """What is set is kept, secrets are taken out, what changes by chance is left out."""
     engine = recorded("baseline", api_key="sesame-sesame", model_path="/home/joe/hf").engine
