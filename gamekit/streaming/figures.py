@@ -79,12 +79,11 @@ def decode_rate(record: StreamRecord) -> float | None:
     n is the engine's count at the last chunk where it is told there, otherwise its count of the
     whole answer. None without a count, or with a single moment at which tokens came.
     """
-    first = first_chunk_tokens(record)
+    first, tokens = first_chunk_tokens(record), _tokens_at_last_chunk(record)
     span = _span_ms(record)
-    if first is None or span is None or record.completion_tokens is None:
+    if first is None or span is None or tokens is None:
         return None
-    told = record.chunks[-1].total
-    decoded = (record.completion_tokens if told is None else told) - first[0]
+    decoded = tokens - first[0]
     return 1000 * decoded / span if decoded > 0 else None
 
 
@@ -113,12 +112,19 @@ def accept_length(counters: SpeculationCounters | None) -> float | None:
 def cycle_ms(record: StreamRecord) -> float | None:
     """(time of the last chunk - time of the first)/verifies, in ms: one draft-and-verify cycle.
 
-    Of chunks that came at the time of the first, each is a verify that the time does not hold.
+    What came first may hold verifies beside the token of the prefill, as where an engine sends a
+    chunk every few cycles: the time does not hold those. They are as many as its tokens say, each
+    verify taken to give equally many; where tokens are not told, one for each chunk but one.
     """
     span = _span_ms(record)
     if record.speculation is None or span is None:
         return None
-    verifies = record.speculation.verify_count - (_first_chunks(record) - 1)
+    verifies = float(record.speculation.verify_count)
+    first, tokens = first_chunk_tokens(record), _tokens_at_last_chunk(record)
+    if first is not None and first[1] == "told" and tokens is not None and tokens > 1:
+        verifies *= (tokens - first[0]) / (tokens - 1)
+    else:
+        verifies -= _first_chunks(record) - 1
     return span / verifies if verifies > 0 else None
 
 
@@ -165,6 +171,14 @@ def warnings(record: StreamRecord) -> list[str]:
     if record.retractions:
         said.append(f"the engine retracted the request {record.retractions} times")
     return said
+
+
+def _tokens_at_last_chunk(record: StreamRecord) -> int | None:
+    """The engine's count at the last chunk where it is told there, otherwise of the answer."""
+    if record.completion_tokens is None or not record.chunks:
+        return None
+    told = record.chunks[-1].total
+    return record.completion_tokens if told is None else told
 
 
 def _first_chunks(record: StreamRecord) -> int:

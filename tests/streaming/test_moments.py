@@ -43,13 +43,18 @@ def test_all_at_once_is_one_moment() -> None:
     assert moments(came_at(9, 9, 9)) == 1
 
 
-@given(st.integers(1, 6), st.integers(1, 4), st.integers(1, 12))
+@given(st.integers(1, 6), st.integers(1, 4), st.integers(1, 12), st.booleans())
 def test_tokens_that_came_with_the_first_are_not_of_the_time_after_it(
-    first: int, each: int, later: int
+    first: int, each: int, later: int, as_one: bool
 ) -> None:
-    """The rate and the cycle are those of the chunks after the first moment, 10 ms apart."""
+    """The rate and the cycle are those after the first moment, of one chunk or of several then."""
+    totals = [1 + each * number for number in range(first + later)]
     times = [20.0] * first + [20 + 10.0 * n for n in range(1, later + 1)]
-    record = came_at(*times, each=each, spec_verify_ct=first - 1 + later)
-    assert first_chunk_tokens(record) == (first * each, "told")
+    events = list(zip(times, totals, strict=True))[first - 1 if as_one else 0 :]
+    (at, total), counters = events.pop(), {"spec_verify_ct": first - 1 + later}
+    record = read_stream(
+        response(*((t, generated(n)) for t, n in events), (at, generated(total, **counters)))
+    )
+    assert first_chunk_tokens(record) == (1 + each * (first - 1), "told")
     assert decode_rate(record) == pytest.approx(each * 100)
     assert cycle_ms(record) == pytest.approx(10)
