@@ -100,7 +100,7 @@ def facts_of(
             address=redactor.text(address.authority + address.prefix)[:_LONGEST_ADDRESS],
             description=description,
         ),
-        told=_told(identity),
+        told=_told(identity, redactor),
         is_local=_is_loopback(url),
         memory_gib=_memory_gib(info),
     )
@@ -116,7 +116,7 @@ async def _openai_engine(client: StreamClient) -> tuple[str | None, str | None]:
     return name, _text(answer.body.get("version")) if told else None
 
 
-def _told(identity: ServerIdentity) -> Told:
+def _told(identity: ServerIdentity, redactor: Redactor) -> Told:
     info = identity.server_info
     firm: dict[str, Field] = {}
     also: dict[str, tuple[str, ...]] = {}
@@ -130,6 +130,11 @@ def _told(identity: ServerIdentity) -> Told:
         _tell_arguments(info, firm)
         if "speculative_algorithm" in info:
             _tell_speculation(info, firm, also, hints)
+    # What cannot be is told to the user as it is: a name may hold the key that it was asked with.
+    for fields in (firm, hints):
+        fields.update(
+            {name: redactor.text(one) for name, one in fields.items() if isinstance(one, str)}
+        )
     return Told("the engine", firm, also, hints, BenchmarkFailed)
 
 
