@@ -34,6 +34,10 @@ def run(arguments: Sequence[str]) -> int:
     with ``--json`` one JSON object there; stdout holds results only. ``GAMEKIT_DEBUG=1`` shows the
     traceback as well.
     """
+    # A process that was started without them has None there.
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115 - kept open
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # A terminal that lacks a character shows it escaped; that is no reason to fail.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -212,3 +213,11 @@ def test_a_terminal_without_unicode_shows_escapes() -> None:
 def test_text_of_findings_cannot_drive_a_terminal() -> None:
     """Escape sequences, carriage returns and reordering characters are shown as escapes."""
     assert literal("a\x1b[31mb\rc\u202ed\ne") == "a\\x1b[31mb\\rc\\u202ed\ne"
+
+
+def test_closed_streams_are_no_fault(tmp_path: Path) -> None:
+    """Started without stdout or stderr, a command does its work and ends with its own code."""
+    for closed, code in (("--version >&-", 0), ("--version >&- 2>&-", 0), ("check >&- 2>&-", 2)):
+        command = f"{shlex.join(GAMEKIT)} {closed}"
+        ended = subprocess.run(["/bin/sh", "-c", command], cwd=tmp_path, check=False)
+        assert ended.returncode == code, closed
