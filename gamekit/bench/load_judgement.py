@@ -11,7 +11,13 @@ from gamekit.bench.context import Context
 from gamekit.bench.floor import RunFloor
 from gamekit.load.figures import Limits, is_good, load_figures
 from gamekit.load.percentiles import percentiles
-from gamekit.load.phases import Phases, Window, backlog_grew, mean_in_flight
+from gamekit.load.phases import (
+    Phases,
+    Window,
+    backlog_grew,
+    backlogs_grew,
+    mean_in_flight,
+)
 from gamekit.load.sent import LoadRun, SentRequest
 from gamekit.load.server_view import ServerView
 from gamekit.nearest_rank import quantile
@@ -129,14 +135,14 @@ def judge_phases(context: Context, runs: Sequence[tuple[LoadRun, Phases]]) -> No
     short = [phases.too_short for _, phases in runs if phases.too_short is not None]
     if short:
         context.flaw(f"no steady state in {len(short)} of {len(runs)} repetitions: {short[0]}")
-    for run, _ in runs:
-        grew = backlog_grew(run.requests) if run.concurrency is None else None
-        if grew is not None:
-            context.flaw(
-                "the server did not keep up with the arrivals: the requests in flight grew from"
-                f" {grew[0]} to {grew[1]}"
-            )
-            return
+    loads = [run.requests for run, _ in runs if run.concurrency is None]
+    alone = [grew for load in loads if (grew := backlog_grew(load)) is not None]
+    grew = alone[0] if alone else backlogs_grew(loads)
+    if grew is not None:
+        context.flaw(
+            "the server did not keep up with the arrivals: the requests in flight grew from"
+            f" {grew[0]} to {grew[1]}"
+        )
 
 
 def judge_concurrency(context: Context, runs: Sequence[tuple[LoadRun, Phases]]) -> None:

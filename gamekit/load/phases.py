@@ -5,15 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
 from gamekit.load.sent import SentRequest
 from gamekit.nearest_rank import quantile
+from gamekit.statistics import mean_interval
 
 Window = tuple[float, float]
 # Of an open loop: by then requests end at the rate at which they arrive, but for one in ten.
 _MOST_REQUESTS = 0.9
 # Of the mean in flight, in standard deviations of a change that is chance alone.
 _BY_CHANCE = 3.0
+# For a growth over several loads: how many, and from which growth on it matters.
+_FEWEST_LOADS = 3
+_LEAST_GROWTH, _SHARE_THAT_MATTERS = 2.0, 0.1
 
 
 @dataclass(frozen=True)
@@ -126,11 +131,35 @@ def backlog_grew(requests: Sequence[SentRequest]) -> tuple[int, int] | None:
     the number in flight at one time is a Poisson variable of some mean m, and the difference of two
     has a variance of at most 2m: three times its root is not chance.
     """
+    found = _early_and_late(requests)
+    if found is None:
+        return None
+    before, after = found
+    mean = (before + after) / 2
+    return found if after - before > _BY_CHANCE * math.sqrt(2 * mean) else None
+
+
+def backlogs_grew(loads: Sequence[Sequence[SentRequest]]) -> tuple[int, int] | None:
+    """The mean over loads of one rate of what ``backlog_grew`` tells, where it grew in all of them.
+
+    An engine slightly too slow grows a little in each load, which is chance in none by itself: the
+    growth is not chance where Student's 99 % interval of its mean is above 0, and matters from a
+    tenth of what is in flight on.
+    """
+    found = [one for one in map(_early_and_late, loads) if one is not None]
+    if len(found) < _FEWEST_LOADS:
+        return None
+    before, after = (fmean(pair[place] for pair in found) for place in (0, 1))
+    growth = mean_interval([late - early for early, late in found], 0.99)
+    matters = after - before >= max(_LEAST_GROWTH, _SHARE_THAT_MATTERS * (before + after) / 2)
+    return (round(before), round(after)) if growth.low > 0 and matters else None
+
+
+def _early_and_late(requests: Sequence[SentRequest]) -> tuple[int, int] | None:
+    """Requests in flight when the first tenth has ended, and at the last arrival behind it."""
     arrived = sorted(requests, key=lambda one: one.scheduled_ms)
     early_ms = max(one.ended_ms for one in arrived[: max(1, len(arrived) // 10)])
     last_ms = arrived[-1].scheduled_ms
     if early_ms >= last_ms:
         return None
-    before, after = in_flight_at(requests, early_ms), in_flight_at(requests, last_ms)
-    mean = (before + after) / 2
-    return (before, after) if after - before > _BY_CHANCE * math.sqrt(2 * mean) else None
+    return in_flight_at(requests, early_ms), in_flight_at(requests, last_ms)

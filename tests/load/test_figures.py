@@ -20,6 +20,7 @@ from gamekit.load.figures import (
 from gamekit.load.percentiles import percentile, percentiles
 from gamekit.load.phases import (
     backlog_grew,
+    backlogs_grew,
     closed_phases,
     mean_in_flight,
     open_phases,
@@ -91,6 +92,24 @@ def test_a_server_that_falls_behind_is_noticed() -> None:
     """Where each request takes longer than the one before, the number in flight grows."""
     load = [request(n * 100, [(50, 1), (100 + 80 * n, 9)], slot=None) for n in range(100)]
     assert backlog_grew(load) == (8, 45)
+
+
+@pytest.mark.parametrize(("capacity", "grows"), [(100, True), (104, False), (200, False)])
+def test_a_server_slightly_too_slow_is_told_by_several_loads(capacity: int, grows: bool) -> None:
+    """64 slots for 104 requests a second: by one load the queue is chance, not by five."""
+    loads = []
+    for phase in range(5):
+        free = [0.0] * 64
+        load = []
+        for number in range(300):
+            due = number * 1000 / 104 + phase
+            slot = min(range(64), key=free.__getitem__)
+            free[slot] = max(due, free[slot]) + 64_000 / capacity
+            load.append(request(due, [(free[slot] - due, 10)], slot=None))
+        loads.append(load)
+    assert all(backlog_grew(load) is None for load in loads)
+    assert (backlogs_grew(loads) is not None) == grows
+    assert backlogs_grew(loads[:2]) is None
 
 
 def test_times_of_an_open_loop_count_from_the_arrival() -> None:
