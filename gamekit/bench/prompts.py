@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import random
+import re
 import secrets
 import stat
 from collections.abc import Sequence
@@ -19,6 +20,8 @@ RANDOM_IDS = "random-token-ids"
 _LOWEST_ID, _HIGHEST_ID = 1_000, 20_000
 _LARGEST_FILE = 64 << 20
 _TEXT_FIELDS = ("prompt", "text", "question", "turns")
+# JSON may escape half of a surrogate pair, which no request can hold.
+_HALF_A_PAIR = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
@@ -68,7 +71,8 @@ def prompt_set(file: str | None) -> PromptSet:
             mend="give a file with one prompt a line: --set prompts=FILE",
         ) from error
     try:
-        lines = data.decode("utf-8").splitlines()
+        # Not splitlines: JSON may hold other separators than the line's end.
+        lines = [one.removesuffix("\r") for one in data.decode("utf-8-sig").split("\n")]
     except UnicodeDecodeError as error:
         raise UsageFault(f"the prompts are no UTF-8 text: {error}", file=file) from None
     prompts = tuple(
@@ -91,15 +95,15 @@ def _prompt(line: str, file: str, number: int) -> str:
         return line
     try:
         value = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return line  # text that begins with a brace or quote
     if isinstance(value, dict):
         value = next((value[name] for name in _TEXT_FIELDS if name in value), None)
     if isinstance(value, Sequence) and not isinstance(value, str) and value:
         value = value[0]
-    if not isinstance(value, str) or not value.strip():
+    if not isinstance(value, str) or not value.strip() or _HALF_A_PAIR.search(value):
         raise UsageFault(
-            "a JSON line without a prompt",
+            "a JSON line without a prompt that is text",
             file=file,
             line=number,
             mend=f"give it one of: {', '.join(_TEXT_FIELDS)}",

@@ -37,6 +37,14 @@ def test_a_file_has_one_prompt_a_line(tmp_path: Path) -> None:
     assert prompts.prompts == ("plain text", "quoted", "a", "first", "{ not json")
 
 
+def test_only_line_ends_part_prompts(tmp_path: Path) -> None:
+    """A byte order mark is no part of the first, and other separators none between two."""
+    file = tmp_path / "mine.jsonl"
+    lines = ('{"prompt": "a\u2028b"}', "page\fbreak", '{"prompt": ' + "[" * 100_000)
+    file.write_bytes(b"\xef\xbb\xbf" + "\r\n".join(lines).encode())
+    assert prompt_set(str(file)).prompts == ("a\u2028b", "page\fbreak", lines[2])
+
+
 def test_a_file_is_named_by_its_content(tmp_path: Path) -> None:
     """Two files of one name and different content are different workloads."""
     names = set()
@@ -49,7 +57,9 @@ def test_a_file_is_named_by_its_content(tmp_path: Path) -> None:
     assert all(name.startswith("mine-") for name in names)
 
 
-@pytest.mark.parametrize("text", [b"", b"\n\n", b'{"id": 1}\n', b"\xff\xfe\n"])
+@pytest.mark.parametrize(
+    "text", [b"", b"\n\n", b'{"id": 1}\n', b'{"prompt": "\\ud800"}\n', b"\xff\xfe\n"]
+)
 def test_a_file_without_prompts_is_refused(tmp_path: Path, text: bytes) -> None:
     """Nothing, an object without a prompt and bytes that are no text are usage errors."""
     (tmp_path / "mine.txt").write_bytes(text)
