@@ -24,8 +24,9 @@ CELLS = (
 
 @st.composite
 def tables(draw: st.DrawFn) -> dict[str, list[Scalar]]:
-    """Columns of any names and cells, of one length."""
-    name = st.text(st.characters(exclude_characters="\r\n"), min_size=1, max_size=10)
+    """Columns of any names that a file can hold, and any cells, of one length."""
+    letters = st.characters(codec="utf-8", exclude_characters="\r\n")
+    name = st.text(letters, min_size=1, max_size=10)
     names = draw(st.lists(name, max_size=5, unique=True))
     rows = draw(st.integers(0, 6))
     return {name: draw(st.lists(CELLS, min_size=rows, max_size=rows)) for name in names}
